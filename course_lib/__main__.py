@@ -1,0 +1,96 @@
+"""The lesson-6 program: python -m course_lib [--resume] [--dir DIR] [--max-turns N] [--live]
+
+    CRASH_AFTER=after-effect-write:3 python -m course_lib      dies there, exit code 137
+    python -m course_lib --resume                              goes on from the last save
+
+Errors go to stderr as one sentence, exit code 1.
+"""
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from .agent import MAX_TURNS, run_agent
+from .errors import CourseError
+from .guard import preflight
+from .log import print_line
+from .model import explain, live_client
+from .moments import Run, SimulatedCrash, parse_crash_after
+from .scenarios.sales_report import SALES_REPORT
+from .storage import reason
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise CourseError(f"{message[:1].upper()}{message[1:]}; see python -m course_lib --help.")
+
+
+def main(argv=None):
+    """Run the program; gives its exit code: 0 done, 1 error, 130 stopped from the keyboard, 137 killed."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end the run
+    try:
+        options = _parser().parse_args(argv)
+        crash_after = parse_crash_after(os.environ.get("CRASH_AFTER"))
+        with Run(crash_after=crash_after, listeners=[print_line]) as run:
+            print(f"[done] {_work(options)}", flush=True)
+        if crash_after and run.counts.get(crash_after[0], 0) < crash_after[1]:
+            print(f"The run ended and the crash never came: {crash_after[0]} happened {run.counts.get(crash_after[0], 0)} times.", file=sys.stderr)
+        return 0
+    except SimulatedCrash as crash:
+        print(f"[kill] {crash}", flush=True)
+        return 137
+    except KeyboardInterrupt:
+        print("Stopped from the keyboard; --resume goes on from the last save.", file=sys.stderr)
+        return 130
+    except CourseError as error:
+        print(explain(error), file=sys.stderr)
+        return 1
+    except Exception as error:
+        if not _is_from_the_sdk(error):
+            raise
+        print(explain(error), file=sys.stderr)
+        return 1
+
+
+def _parser():
+    parser = _Parser(prog="python -m course_lib", description="Turn sales notes into a report, by an agent that can be killed and resumed.",
+                     epilog="CRASH_AFTER=LABEL:N in the environment kills it at the N-th time LABEL happens.")
+    parser.add_argument("--resume", action="store_true", help="go on from checkpoint.json instead of starting anew")
+    parser.add_argument("--dir", type=Path, default=Path(), help="where the files live (default: the current folder)")
+    parser.add_argument("--max-turns", type=_count, default=MAX_TURNS, metavar="N", help="pause when this many turns are used (default: %(default)s)")
+    parser.add_argument("--live", action="store_true", help="ask the real API; needs ANTHROPIC_API_KEY")
+    return parser
+
+
+def _count(text):
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def _work(options):
+    folder, scenario = options.dir, SALES_REPORT
+    client = live_client() if options.live else scenario.client(folder)
+    if not options.resume:
+        _make(folder)
+        preflight(folder)
+        scenario.lay_out(folder)
+    return run_agent(client, scenario.task, scenario.tools(folder), folder=folder, resume=options.resume, max_turns=options.max_turns)
+
+
+def _make(folder):
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise CourseError(f"--dir {folder} is a file, not a folder; choose another one.") from None
+    except OSError as error:
+        raise CourseError(f"The folder {folder} can't be made: {reason(error)}; choose another one with --dir.") from error
+
+
+def _is_from_the_sdk(error):
+    return type(error).__module__.split(".")[0] in ("anthropic", "httpx2")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

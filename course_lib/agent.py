@@ -1,0 +1,95 @@
+"""The loop: ask, save A, run the tool, save B, ask again. (lesson 6)
+
+Point A is saved after the response has arrived and before any tool of it runs, with the
+assistant's turn already in messages, so that text and thinking blocks come back as they
+came. Point B is saved once the result is in messages. Whatever fails in between, the
+last save is what a resume starts from.
+
+Left out: several calls a turn (the first one runs, the others are told so).
+"""
+from pathlib import Path
+
+from . import checkpoint, ledger
+from .checkpoint import is_finished, opening, save_checkpoint
+from .errors import CourseError
+from .guard import fresh_start
+from .ledger import IdClash, find, known_effects
+from .moments import crash_point, current, part
+from .resume import close_turn, take_up
+from .stops import final_text, tool_calls
+from .tools import definitions, run_tool_uses
+from .transcript import lone_surrogates
+
+MODEL = "claude-sonnet-5-5"  # the one place that names it
+MAX_TOKENS = 4096
+MAX_TURNS = 20
+
+
+class RequestNotSent(CourseError):
+    """The conversation holds something no request can carry."""
+
+
+def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TURNS, approve=None):
+    """Run a task to its end and give the final text.
+
+    client: anything with the SDK's ``messages.create``. tools: ``{name: Tool}``. folder: where
+    checkpoint.json and effects.json live. resume: go on from them instead of starting anew (the
+    task is then the file's). approve: see run_tool_uses. Raises CourseError, and what the client
+    raises; each leaves the last save to resume from.
+    """
+    folder = Path(folder)
+    path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
+    if resume:
+        scene = take_up(folder, tools)
+    else:
+        fresh_start(folder)
+        scene = opening(task)
+    while not is_finished(scene):
+        reply = _ask(client, scene, tools)
+        calls = tool_calls(reply)
+        scene["tokensUsed"] += reply["usage"]["input_tokens"] + reply["usage"]["output_tokens"]
+        if calls and scene["turns"] >= max_turns:
+            return f"Reached the max of {max_turns} turns, stopping on our own"
+        if calls:
+            _refuse_clashes(calls, scene, effects_path)
+            scene["turns"] += 1
+        scene["messages"].append({"role": "assistant", "content": reply["content"]})
+        if calls:
+            _run_turn(scene, calls[0], path, tools, effects_path, approve)
+        else:
+            part(save_checkpoint)(path, scene)
+    return final_text(scene["messages"][-1]["content"])
+
+
+def _ask(client, scene, tools):
+    current().turn = scene["turns"] + 1
+    lone = lone_surrogates(scene["messages"])
+    if lone:
+        raise RequestNotSent(f"The request can't be sent: {lone[0]} holds half of a surrogate pair, which is no character; "
+                             "mend that text in checkpoint.json and resume.")
+    crash_point("before-request")
+    reply = client.messages.create(
+        model=MODEL, max_tokens=MAX_TOKENS, tools=definitions(tools),
+        tool_choice={"type": "auto", "disable_parallel_tool_use": True}, messages=scene["messages"]).to_dict()
+    crash_point("after-response")
+    return reply
+
+
+def _run_turn(scene, call, path, tools, effects_path, approve):
+    scene["pendingToolUse"] = {"id": call["id"], "name": call["name"], "input": call["input"]}
+    part(save_checkpoint)(path, scene)  # Point A
+    results = part(run_tool_uses)([call], tools, effects_path=effects_path, approve=approve)
+    close_turn(scene, results[0])
+    part(save_checkpoint)(path, scene)  # Point B
+
+
+def _refuse_clashes(calls, scene, effects_path):
+    # Looked for before Point A, so that no file ever holds one id for two calls.
+    used = {block["id"] for message in scene["messages"] if isinstance(message["content"], list)
+            for block in message["content"] if block["type"] == "tool_use"}
+    for call in calls:
+        if call["id"] in used:
+            raise IdClash(f"The model named a new {call['name']} call {call['id']}, an id this conversation has used already; "
+                          "nothing was run: start over without --resume, with a model that gives each call an id of its own.")
+        used.add(call["id"])
+        find(known_effects(effects_path), call)

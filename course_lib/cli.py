@@ -1,0 +1,122 @@
+"""The command ``course``: open the lessons in JupyterLab, or watch a crash and a resume.
+
+``python3 run.py`` makes the environment and then comes here, ``uv run course`` comes here at
+once, so each command has one home. Nothing but the standard library is imported until a
+command needs more.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from course_lib.errors import CourseError
+
+ROOT = Path(__file__).resolve().parents[1]      # the course is installed in place, beside its notebooks
+LESSON = "notebooks/en/lesson_6.ipynb"
+CRASH_AFTER = "after-effect-write:3"
+
+
+def main(argv=None):
+    parser = build_parser()
+    args, rest = parser.parse_known_args(with_default(sys.argv[1:] if argv is None else argv))
+    if rest and not args.takes_more:
+        parser.error(f"{args.command} does not know {' '.join(rest)}; see course {args.command} --help.")
+    try:
+        return args.run(rest)
+    except CourseError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:       # while a command starts or ends; JupyterLab handles its own
+        return 130
+
+
+def build_parser():
+    parser = argparse.ArgumentParser(
+        prog="course", allow_abbrev=False,
+        description="AI agents that survive being killed: the lessons as notebooks. Without a command: lab.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add(commands, "lab", lab, "open the lessons in JupyterLab", takes_more=True,
+        more="What follows lab goes to JupyterLab, for example: course lab --port 9000")
+    add(commands, "demo", demo, "kill an agent in the middle of its work and resume it, in the terminal")
+    return parser
+
+
+def add(commands, name, run, help, *, takes_more=False, more=None):
+    command = commands.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".",
+                                  epilog=more, allow_abbrev=False)
+    command.set_defaults(run=run, takes_more=takes_more)
+    return command
+
+
+def with_default(argv):
+    """``course`` and ``course --port 9000`` mean lab; ``course --help`` stays what it is."""
+    first = argv[0] if argv else "--"
+    return ["lab", *argv] if first.startswith("-") and first not in ("-h", "--help") else list(argv)
+
+
+# --- lab ---------------------------------------------------------------------------------
+
+def lab(jupyter_args):
+    if not (ROOT / LESSON).exists():
+        raise CourseError(f"{LESSON} is not in {ROOT}: install the course in place, with `pip install -e .` "
+                          "in its folder, so that it finds its notebooks.")
+    os.environ.update(lab_environment())
+    argv = lab_arguments() + jupyter_args
+    print("Opening JupyterLab. To stop it, press Ctrl-C here twice.")
+    if "--no-browser" in argv:
+        print("No screen was found here: copy the address below into a browser.")
+    sys.stdout.flush()
+    from jupyterlab.labapp import LabApp        # late: it costs a second, and only lab needs it
+    return LabApp.launch_instance(argv)
+
+
+def lab_environment():
+    """Settings for Jupyter: a notebook's ``python3`` is the Python that has course_lib.
+
+    A kernel of that name elsewhere (other courses and tools leave one in the home folder)
+    would win in some set-ups; the first place on JUPYTER_PATH wins in all of them.
+    """
+    ours = str(Path(sys.prefix, "share", "jupyter"))
+    return {"JUPYTER_PATH": os.pathsep.join(filter(None, [ours, os.environ.get("JUPYTER_PATH")]))}
+
+
+def lab_arguments():
+    """The repository as file tree, the lesson open: `jupyter lab LESSON` would show its folder alone."""
+    arguments = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{LESSON}",
+                 # What is left on the terminal is the address and real trouble.
+                 "--log-level=WARN", "--LabApp.log_level=WARN"]
+    if not has_screen():
+        arguments.append("--no-browser")        # else a text browser, if there is one, takes the terminal
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        arguments.append("--allow-root")        # containers and class servers
+    return arguments
+
+
+def has_screen():
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+
+
+# --- demo --------------------------------------------------------------------------------
+
+def demo(_):
+    with tempfile.TemporaryDirectory(prefix="course-demo-") as folder:
+        print("An agent works on a three-step task and is killed right after step 3 took effect:\n")
+        code = show(["--dir", folder], CRASH_AFTER=CRASH_AFTER)
+        print(f"(exit code {code})\n\nStarted again, it reads what is on disk and finishes; step 3 is not done twice:\n")
+        return show(["--dir", folder, "--resume"])
+
+
+def show(arguments, **settings):
+    """Print the command as one would type it, then run it."""
+    typed = [f"{name}={value}" for name, value in settings.items()] + ["python", "-m", "course_lib", *arguments]
+    print("$", *typed, flush=True)
+    inherited = {name: value for name, value in os.environ.items() if name != "CRASH_AFTER"}
+    return subprocess.call([sys.executable, "-m", "course_lib", *arguments], cwd=ROOT, env={**inherited, **settings})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

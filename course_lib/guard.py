@@ -1,0 +1,66 @@
+"""What protects a run from outside: a folder that can be written, and a clean start.
+
+Here is the door for what is still to come on the same side of the loop: a lock with its
+owner, the count of attempts, the fingerprint of task and tools.
+"""
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from . import checkpoint, ledger
+from .checkpoint import CheckpointMissing, CheckpointError, is_finished, load_checkpoint
+from .storage import StorageError, reason, sweep, sync_folder
+
+OURS = (checkpoint.FILE, ledger.FILE)  # a fresh start clears these names and no others
+
+
+def preflight(folder):
+    """Find out now, before the first request, whether folder can be written. Raises StorageError."""
+    probe = Path(folder) / f"{checkpoint.FILE}.{secrets.token_hex(6)}.tmp"  # a temp file's name, so that a sweep takes it too
+    try:
+        probe.write_bytes(b"can this folder hold a checkpoint?")
+        probe.unlink()
+    except OSError as error:
+        raise StorageError(f"The folder {probe.parent.name or probe.parent} can't be written: {reason(error)}; "
+                           "make it writable or choose another one.") from error
+
+
+def fresh_start(folder):
+    """Clear what an earlier run left: checkpoint, ledger (broken ones too) and temp files, by our names only.
+
+    Says so on stderr where that throws away an unfinished run. Raises StorageError.
+    """
+    folder = Path(folder)
+    preflight(folder)
+    _say_what_is_lost(folder / checkpoint.FILE)
+    try:
+        # The checkpoint goes first: a ledger without one is harmless, a checkpoint without its
+        # ledger would forget that its pending call has happened.
+        for name in OURS:
+            for path in (folder / name, *folder.glob(f"{name}.broken.*")):
+                Path(os.path.realpath(path)).unlink(missing_ok=True)
+        sweep_all(folder)
+        sync_folder(folder)
+    except OSError as error:
+        raise StorageError(f"The files of the run before could not be cleared: {reason(error)}; remove them by hand.") from error
+
+
+def sweep_all(folder):
+    """Remove the temp files of dead runs."""
+    for name in OURS:
+        sweep(Path(folder) / name)
+
+
+def _say_what_is_lost(path):
+    try:
+        scene = load_checkpoint(path)
+    except CheckpointMissing:
+        return
+    except CheckpointError as error:
+        print(f"[fresh start] a checkpoint that can't be trusted is thrown away: {error}", file=sys.stderr)
+        return
+    if not is_finished(scene):
+        pending = scene["pendingToolUse"]
+        print(f"[fresh start] an unfinished run is thrown away: turn={scene['turns']} "
+              f"pending={pending['name'] if pending else 'null'}; --resume would have gone on with it", file=sys.stderr)

@@ -1,0 +1,106 @@
+"""effects.json: which tool calls have happened, by tool_use_id, the idempotency key of a call.
+
+    {"toolu_01": {"name": str, "result": value, "at": "2026-01-05T09:00:00.000Z", "input": {...}}}
+
+An entry is written the instant a tool returns, never before: an entry means "this happened,
+and this was its result". `input` is ours; the lessons' own files lack it, and may have `at`
+in milliseconds or no `result`. (lessons 4 and 6)
+
+Left out: what to do about a call that is not in here (resume.py decides).
+"""
+import os
+from pathlib import Path
+
+from .errors import CourseError
+from .moments import current, part
+from .storage import reason, sync_folder, write_atomic
+from .values import decode, encode, same
+
+FILE = "effects.json"
+
+
+class LedgerError(CourseError):
+    """The ledger is torn or has the wrong shape: it can't be trusted."""
+
+
+class LedgerUnreadable(CourseError):
+    """The operating system would not let us read it; nothing is known to be wrong with it."""
+
+
+class IdClash(CourseError):
+    """One tool_use_id names two different calls, so the ledger can't tell them apart."""
+
+
+def load_effects(path):
+    """All entries by tool_use_id; no file is an empty ledger. Raises LedgerError or LedgerUnreadable."""
+    path = Path(path)
+    try:
+        effects = decode(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise LedgerUnreadable(f"{path.name} could not be read: {reason(error)}; make it readable and resume again.") from error
+    except ValueError as error:
+        raise LedgerError(f"{path.name} breaks off or is no JSON ({error}); resume sets it aside, a fresh start clears it.") from error
+    if type(effects) is not dict or not all(_is_entry(entry) for entry in effects.values()):
+        raise LedgerError(f"{path.name} is not a map from tool_use_id to entries with a name; resume sets it aside, a fresh start clears it.")
+    return effects
+
+
+def save_effects(path, effects):
+    """Replace the ledger, atomically. Announces effect-write. Raises UnsavableValue or StorageError."""
+    write_atomic(path, encode(effects), moment="effect-write")
+
+
+def save_effect(path, tool_use_id, entry):
+    """Add one entry, together with any whose write failed before. Raises what saving raises.
+
+    If it fails the entry stays in memory, counts as known, and goes out with the next one.
+    """
+    unwritten = current().unwritten
+    unwritten[tool_use_id] = entry
+    part(save_effects)(path, known_effects(path))
+    unwritten.clear()
+
+
+def known_effects(path):
+    """The ledger, and the entries of this run that could not be written yet."""
+    return {**part(load_effects)(path), **current().unwritten}
+
+
+def find(effects, call):
+    """The entry of this very call ({id, name, input}), or None. Raises IdClash.
+
+    Same id, other name or input: scripted models and some providers reuse ids, and the old
+    result would be a wrong answer.
+    """
+    entry = effects.get(call["id"])
+    if entry is None:
+        return None
+    if entry["name"] != call["name"] or not same(entry.get("input", call["input"]), call["input"]):
+        raise IdClash(f"{call['id']} is in the ledger as another call ({entry['name']}), so {call['name']} can't be told from it; "
+                      "nothing was run: start over without --resume, which clears the old ledger.")
+    return entry
+
+
+def set_aside(path):
+    """Move a broken ledger out of the way, durably, and give its new name. See also was_set_aside."""
+    target = Path(os.path.realpath(path))
+    n = 1 + max((int(old.suffix[1:]) for old in _aside(target)), default=0)
+    moved = target.with_name(f"{target.name}.broken.{n}")
+    os.rename(target, moved)
+    sync_folder(target.parent)
+    return moved
+
+
+def was_set_aside(path):
+    """Whether a broken ledger lies beside this one, so that a miss proves nothing."""
+    return bool(_aside(Path(os.path.realpath(path))))
+
+
+def _aside(target):
+    return [p for p in target.parent.glob(f"{target.name}.broken.*") if p.suffix[1:].isdecimal()]
+
+
+def _is_entry(entry):
+    return type(entry) is dict and type(entry.get("name")) is str

@@ -1,0 +1,135 @@
+"""Every instant worth dying at, and the run it belongs to.
+
+Storage, tools and the loop announce each instant under one label. Whatever wants to
+know listens to that one stream: the log lines, the crash points, the recorder behind
+a timeline. They can't disagree, because there is nothing else to listen to.
+
+A simulated crash is raised from here. It leaves out what only a real kill shows
+(buffers of the operating system, half-flushed pages); scenarios/child.py kills for real.
+"""
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from .errors import CourseError
+
+# In the order of one turn. A mid-… label lies in the middle of a write: the temp file
+# holds the first half of the bytes and the old file is still in place.
+LABELS = (
+    "before-request", "after-response",
+    "mid-save-a", "after-save-a",
+    "after-approval", "after-intent", "mid-tool", "after-tool",
+    "mid-effect-write", "after-effect-write",
+    "mid-save-b", "after-save-b",
+    "mid-final-save", "after-final-save",
+)
+
+
+class SimulatedCrash(BaseException):
+    """The process dies here. A BaseException, so no ``except Exception`` survives it."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One announcement.
+
+    label: one of LABELS, a label of a student's own, or a remark's name.
+    count: which time this label happens within this start or resume, from 1; 0 for a remark.
+    turn: the turn under way; reconciling: whether a resume is closing an old turn.
+    facts: what the announcer knows, such as ``{"pending": "write_report"}``.
+    """
+
+    label: str
+    count: int
+    turn: int
+    reconciling: bool = False
+    facts: dict = field(default_factory=dict)
+
+
+def utc_now():
+    """The time as the ledger writes it: UTC, ISO 8601, milliseconds, ``Z``."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Run:
+    """What belongs to one start or resume, and ends with it.
+
+    crash_after: ``(label, n)`` raises SimulatedCrash at the n-th time of the label.
+    listeners: callables that get every Moment, before any crash.
+    durability: ``"power-loss"`` syncs file and folder at each save, ``"kill"`` syncs nothing.
+    clock: gives the text of a ledger entry's ``at``.
+    functions: a student's own functions, by the name of the one they stand in for.
+
+    Use it as ``with Run(...) as run:``; calls made outside any run get a plain one each.
+    """
+
+    def __init__(self, *, crash_after=None, listeners=(), durability="power-loss", clock=utc_now, functions=None):
+        self.crash_after = crash_after
+        self.listeners = list(listeners)
+        self.durability = durability
+        self.clock = clock
+        self.functions = dict(functions or {})
+        self.counts = {}
+        self.unwritten = {}  # ledger entries whose write failed; they go out with the next one
+        self.turn = 0  # the turn under way
+        self.reconciling = False  # True while a resume closes the turn that the crash cut short
+        self._tokens = []
+
+    def __enter__(self):
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *_):
+        _current.reset(self._tokens.pop())
+
+    def announce(self, label, facts):
+        count = self.counts[label] = self.counts.get(label, 0) + 1
+        self._tell(label, count, facts)
+        if self.crash_after == (label, count):
+            raise SimulatedCrash(f"simulated kill at {label}:{count}")
+
+    def remark(self, name, facts):
+        self._tell(name, 0, facts)
+
+    def _tell(self, label, count, facts):
+        moment = Moment(label, count, self.turn, self.reconciling, facts)
+        for listener in self.listeners:
+            listener(moment)
+
+
+_current = ContextVar("course_lib run")
+
+
+def current():
+    """The Run under way here, or a plain new one."""
+    return _current.get(None) or Run()
+
+
+def crash_point(label, /, **facts):
+    """Announce an instant; if the run is to die here, it dies here. (lesson 6)"""
+    current().announce(label, facts)
+
+
+def remark(name, /, **facts):
+    """Tell the listeners something that is no place to die, such as reconcile's verdict."""
+    current().remark(name, facts)
+
+
+def part(function):
+    """The student's own function of that name where the run has one, else the library's."""
+    return current().functions.get(function.__name__, function)
+
+
+def parse_crash_after(text):
+    """``"after-save-a:3"`` → ``("after-save-a", 3)``; ``""`` or None → None.
+
+    Raises CourseError for an unknown label or a number that is no count.
+    """
+    if not text:
+        return None
+    label, _, n = text.partition(":")
+    if label not in LABELS:
+        raise CourseError(f"CRASH_AFTER={text} names no moment; write LABEL:N with one of: {', '.join(LABELS)}.")
+    if not (n.isascii() and n.isdigit() and int(n) > 0):
+        raise CourseError(f"CRASH_AFTER={text} needs a count of 1 or more after the label, such as {label}:1.")
+    return label, int(n)

@@ -1,0 +1,152 @@
+"""From a checkpoint back into the loop: reconcile the call that was under way, close its turn.
+
+A checkpoint with pendingToolUse says that a tool was named. It can't say whether it ran.
+The ledger can, except in the one window between effect and record; what is left there is
+told to the model as it is: unknown. (lessons 3, 4 and 6)
+"""
+import sys
+from pathlib import Path
+
+from . import checkpoint, ledger
+from .checkpoint import NotACheckpoint, is_finished, load_checkpoint, save_checkpoint
+from .guard import preflight, sweep_all
+from .ledger import LedgerError, find, known_effects, load_effects, set_aside, was_set_aside
+from .moments import current, part, remark
+from .tools import perform, record, result, says
+from .transcript import check_transcript
+from .values import as_content, same
+
+
+def reconcile(checkpoint, tools, *, effects_path, rerun_idempotent=False):
+    """The tool_result for the pending call of a checkpoint, or None when nothing is pending.
+
+    In order: in the ledger → its result; not there and read-only → run again and record;
+    anything else → what the tool's ``verify`` says, or an is_error that says "state unknown".
+    Nothing with side effects is run, unless rerun_idempotent allows tools that declare
+    themselves idempotent. Raises IdClash, LedgerError or LedgerUnreadable.
+    """
+    call = checkpoint["pendingToolUse"]
+    if call is None:
+        return None
+    entry = find(known_effects(effects_path), call)
+    if entry is not None:
+        _verdict(call, "hit")
+        return result(call, as_content(entry.get("result")))
+    tool = tools.get(call["name"])
+    if says(tool, "read_only") or (rerun_idempotent and says(tool, "idempotent") and not was_set_aside(effects_path)):
+        _verdict(call, "read-only" if says(tool, "read_only") else "idempotent")
+        return perform(call, tools, effects_path=effects_path)
+    return _ask_the_world(call, tool, effects_path)
+
+
+def take_up(folder, tools):
+    """The scene to go on from, its last turn closed and saved. folder: a Path.
+
+    Raises CheckpointError before anything in the folder is touched.
+    """
+    path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
+    scene = part(load_checkpoint)(path)
+    _rebuild_turn(scene)
+    _check_conversation(scene)
+    run, pending = current(), scene["pendingToolUse"]
+    run.turn = scene["turns"]
+    remark("resumed", pending=pending and pending["name"])
+    if is_finished(scene):
+        return scene
+    preflight(folder)
+    sweep_all(folder)
+    _open_ledger(effects_path)
+    run.reconciling = True
+    answer = part(reconcile)(scene, tools, effects_path=effects_path)
+    if answer is not None:
+        close_turn(scene, answer)
+        part(save_checkpoint)(path, scene)
+    run.reconciling = False
+    return scene
+
+
+def close_turn(scene, answer):
+    """Put the results of the last assistant turn into messages and clear pendingToolUse.
+
+    answer: the tool_result of the pending call; any other call of that turn is told that
+    only one runs.
+    """
+    calls = [block for block in scene["messages"][-1]["content"] if block["type"] == "tool_use"]
+    results = [answer if call["id"] == answer["tool_use_id"] else
+               result(call, "Only one tool call runs in a turn; this one was not run. Ask for it again.", is_error=True)
+               for call in calls]
+    scene["messages"].append({"role": "user", "content": results})
+    scene["pendingToolUse"] = None
+
+
+def _verdict(call, branch):
+    remark("reconciled", id=call["id"], name=call["name"], branch=branch)
+
+
+def _ask_the_world(call, tool, effects_path):
+    happened = _verified(tool, call)
+    if isinstance(happened, dict):
+        _verdict(call, "verified-done")
+        return result(call, as_content(record(call, happened.get("result"), effects_path)))
+    if happened is False:
+        _verdict(call, "verified-not-done")
+        return result(call, f"This {call['name']} did not happen before the crash, the tool itself says; it was not run. "
+                            "Call it again if it is still wanted.", is_error=True)
+    _verdict(call, "unknown")
+    return result(call, f"State unknown: the program died around this {call['name']}, nothing on record says whether it took effect, "
+                        "and it was not run a second time. Find out before you rely on it or repeat it.", is_error=True)
+
+
+def _verified(tool, call):
+    if getattr(tool, "verify", None) is None:
+        return None
+    try:
+        return tool.verify(call["input"], call["id"])
+    except Exception as error:
+        print(f"[verify failed] tool_use_id={call['id']} name={call['name']}: {error}", file=sys.stderr)
+        return None
+
+
+def _open_ledger(effects_path):
+    # A broken ledger must not block the resume, and must not pass for an empty one either.
+    try:
+        part(load_effects)(effects_path)
+    except LedgerError as error:
+        moved = set_aside(effects_path)
+        print(f"[ledger set aside] {error} It is kept as {moved.name}; what it knew counts as unknown.", file=sys.stderr)
+
+
+def _rebuild_turn(scene):
+    # In lesson 6's order the assistant's turn is not in messages at Point A. A result would then
+    # follow no call, so the turn is made again from pendingToolUse (its text and thinking are lost).
+    call = scene["pendingToolUse"]
+    if call is None:
+        return
+    last = scene["messages"][-1]
+    if last["role"] == "user":
+        scene["messages"].append({"role": "assistant", "content": [{"type": "tool_use", **_essence(call)}]})
+    elif not any(block["type"] == "tool_use" and same(_essence(block), _essence(call)) for block in _blocks(last)):
+        raise NotACheckpoint(f"pendingToolUse names {call['name']} ({call['id']}), and the last turn in messages has no such call, "
+                             f"so one of them was changed; {checkpoint.START_OVER}.")
+    # Lesson 2 raises turns at Point B, so its Point A still counts the turns that are closed.
+    named = sum(any(block["type"] == "tool_use" for block in _blocks(message)) for message in scene["messages"])
+    if scene["turns"] == named - 1:
+        scene["turns"] = named
+
+
+def _check_conversation(scene):
+    # What is saved is always the start of something the API accepts; the one thing that may be
+    # missing is the answer to the pending call.
+    last, pending = len(scene["messages"]) - 1, scene["pendingToolUse"] is not None
+    breaches = [breach for breach in check_transcript(scene["messages"], ends_with_user=not pending and not is_finished(scene))
+                if not (pending and breach["rule"] == "unanswered" and breach["where"].startswith(f"messages.{last}"))]
+    if breaches:
+        raise NotACheckpoint(f"The conversation in {checkpoint.FILE} is one the API refuses ({breaches[0]['text']}); {checkpoint.START_OVER}.")
+
+
+def _blocks(message):
+    return message["content"] if isinstance(message["content"], list) else []
+
+
+def _essence(call):
+    return {key: call.get(key) for key in ("id", "name", "input")}

@@ -1,0 +1,38 @@
+"""The child of runner.start_in_child: runs a scenario and waits at every moment.
+
+Speaks JSON Lines: each moment on stdout, then it waits for a line on stdin; last a line
+with the status. It never kills itself: the parent does, from outside.
+"""
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from . import SCENARIOS
+from .runner import start
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("scenario", choices=SCENARIOS)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--resume", action="store_true")
+    options = parser.parse_args()
+    outcome = start(SCENARIOS[options.scenario], options.folder, resume=options.resume, listeners=[_wait])
+    _say({"status": outcome.status, "text": outcome.text, "line": outcome.lines[-1]})
+
+
+def _wait(moment):
+    _say(asdict(moment))
+    if not sys.stdin.readline():
+        raise SystemExit("the parent is gone")
+
+
+def _say(value):
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

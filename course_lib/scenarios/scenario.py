@@ -1,0 +1,35 @@
+"""What a task is made of: its text, its world, its tools and the model's script."""
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..model import OfflineClient
+from . import world
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A task that can be run, killed and resumed in any folder.
+
+    files: what the world holds before the first request, ``{name: text}``.
+    script: the model's responses, ``[{"content": [...], "stop_reason": str}, ...]``.
+    tools: folder → ``{name: Tool}``, so that a tool acts on that folder's world.
+    """
+
+    name: str
+    task: str
+    files: dict
+    script: list
+    tools: Callable[[Path], dict]
+
+    def lay_out(self, folder):
+        """Put the world's files where they are missing, and let the model begin its script anew."""
+        for name, text in self.files.items():
+            path = Path(folder) / name
+            if not path.exists():
+                path.write_text(text, encoding="utf-8")
+        (Path(folder) / world.REQUESTS).unlink(missing_ok=True)
+
+    def client(self, folder):
+        """The offline model, which remembers in the world's folder what it was asked."""
+        return OfflineClient(self.script, log=Path(folder) / world.REQUESTS)

@@ -1,0 +1,175 @@
+"""The other side of the wire, played from a script: what the Messages API would answer.
+
+A script is a list of turns, ``{"content": [blocks], "stop_reason": "tool_use"}``. Which turn
+comes next follows from the conversation alone, so a run can start from any checkpoint. Asked
+for the same turn again it names fresh ids, as a model would: toolu_03, then toolu_03_2. And
+it checks a request as the API does, so what passes here is not refused there.
+
+Left out: streaming, tool definitions (they are not read), and every error but 400.
+"""
+import copy
+import json
+from pathlib import Path
+
+from .errors import CourseError
+from .transcript import check_transcript, lone_surrogates
+
+_CANNOT_CONFIRM = ('I can\'t confirm that {} did its work: its result is an error, "{}". '
+                   "Please check what really happened, and tell me how to go on.")
+_THINKING = ("thinking", "redacted_thinking")
+_THINKING_CHANGED = ("messages.{}.content.{}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
+                     "modified. These blocks must remain as they were in the original response.")
+
+
+class ScriptExhausted(CourseError):
+    """The conversation goes on beyond the last turn of the script."""
+
+
+class ScriptedAPI:
+    """A Messages API that plays ``script``, a list of ``{"content": [...], "stop_reason": ...}``.
+
+    log: a file of JSON Lines that counts how often each turn was asked for, across processes;
+    None counts in memory.
+    """
+
+    def __init__(self, script, *, log=None):
+        self.script = script
+        self.log = _Log(log)
+
+    def answer(self, request):
+        """Answer the body of one POST to /v1/messages: ``(200, message)`` or ``(400, error)``.
+
+        request: a dict with model, max_tokens, messages (and tools, tool_choice, not looked at).
+        Raises ScriptExhausted.
+        """
+        past = self.log.records()
+        problem = self._problem(request)
+        messages = request.get("messages")
+        turn = sum(message["role"] == "assistant" for message in messages) if not problem else None
+        if problem:
+            status, body = 400, _error(problem, number=len(past) + 1)
+        else:
+            asked = sum(record["status"] == 200 and record["turn"] == turn for record in past)
+            status, body = 200, self._message(request, turn, suffix=f"_{asked + 1}" if asked else "")
+        # The record comes before the answer: a client killed in between has asked all the same.
+        self.log.append({"turn": turn, "status": status, "messages": len(messages) if isinstance(messages, list) else None})
+        return status, body
+
+    def _message(self, request, turn, suffix):
+        planned = self._turn(request["messages"], turn)
+        if planned is None:
+            raise ScriptExhausted(f"The script has {len(self.script)} turns and was asked for turn {turn + 1}; "
+                                  "the conversation should have ended with the last one.")
+        content = copy.deepcopy(planned["content"])
+        for block in content:
+            if block["type"] == "tool_use":
+                block["id"] += suffix
+        return {
+            "id": f"msg_{turn + 1:02}{suffix}", "type": "message", "role": "assistant", "model": request["model"],
+            "content": content, "stop_reason": planned["stop_reason"], "stop_sequence": None,
+            "usage": {"input_tokens": _tokens(request["messages"]), "output_tokens": _tokens(content)},
+        }
+
+    def _turn(self, before, turn):
+        """What is said after the messages ``before``, which hold ``turn`` assistant messages; None beyond the script."""
+        failed = _failed_call(before)
+        if failed:
+            return {"content": [{"type": "text", "text": _CANNOT_CONFIRM.format(*failed)}], "stop_reason": "end_turn"}
+        return self.script[turn] if turn < len(self.script) else None
+
+    def _problem(self, request):
+        """Why the API would refuse the request, in its words, or None."""
+        for key in ("model", "max_tokens", "messages"):
+            if key not in request:
+                return f"{key}: Field required"
+        broken = lone_surrogates(request["messages"])
+        if broken:
+            return f"The request body is not valid JSON: no low surrogate in string: {broken[0]}"
+        breaches = check_transcript(request["messages"])
+        return breaches[0]["text"] if breaches else self._changed_thinking(request["messages"])
+
+    def _changed_thinking(self, messages):
+        turn = 0
+        for number, message in enumerate(messages):
+            if message["role"] != "assistant":
+                continue
+            planned = self._turn(messages[max(number - 2, 0):number], turn)
+            turn += 1
+            if planned is not None:
+                sent, got = _thinking(planned["content"]), _thinking(message["content"])
+                for position in sorted(sent.keys() | got.keys()):
+                    if sent.get(position) != got.get(position):
+                        return _THINKING_CHANGED.format(number, position)
+        return None
+
+
+class _Log:
+    """The requests so far: a list, or a file of JSON Lines that outlives the process."""
+
+    def __init__(self, path):
+        self.path = path and Path(path)
+        self.kept = []
+
+    def records(self):
+        if self.path is None:
+            return self.kept
+        try:
+            lines = self.path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        return [record for record in map(_read_record, lines) if record]
+
+    def append(self, record):
+        if self.path is None:
+            self.kept.append(record)
+            return
+        with open(self.path, "ab+") as file:
+            if file.tell():
+                file.seek(-1, 2)
+                if file.read() != b"\n":  # a killed process left half a line: keep clear of it
+                    file.write(b"\n")
+            file.write(json.dumps(record).encode() + b"\n")
+
+
+def _read_record(line):
+    try:
+        record = json.loads(line)
+    except ValueError:  # the torn line of a killed process
+        return None
+    return record if isinstance(record, dict) and record.keys() >= {"turn", "status"} else None
+
+
+def _failed_call(messages):
+    """(name, error text) if the first call of the last turn came back as an error, else None."""
+    if len(messages) < 2 or messages[-2]["role"] != "assistant":
+        return None
+    call = next((block for block in _blocks(messages[-2]) if block["type"] == "tool_use"), None)
+    for block in _blocks(messages[-1]):
+        if call and block["type"] == "tool_result" and block["tool_use_id"] == call["id"] and block.get("is_error"):
+            return call["name"], _text(block.get("content", ""))
+    return None
+
+
+def _blocks(message):
+    return message["content"] if isinstance(message["content"], list) else []
+
+
+def _text(content):
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(block["text"]) for block in content if isinstance(block, dict) and "text" in block)
+
+
+def _thinking(content):
+    """{position: block} of the blocks that must come back as they were sent."""
+    return {i: block for i, block in enumerate(content) if isinstance(block, dict) and block["type"] in _THINKING}
+
+
+def _tokens(value):
+    """A stand-in for a tokenizer: about four bytes of JSON a token."""
+    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return max(1, len(data) // 4)
+
+
+def _error(message, number):
+    return {"type": "error", "error": {"type": "invalid_request_error", "message": message}, "request_id": f"req_{number:04}"}

@@ -1,0 +1,118 @@
+"""One file replaced by another, whole or not at all: temp file, fsync, rename, fsync of the folder.
+
+A kill in the middle leaves the old file and a temp file that nobody loads. A power cut
+is harder: without the first fsync the new name may point at bytes that never reached the
+disk, without the second the rename itself may be forgotten. (lessons 2 and 6)
+
+Left out: guarding a file against two writers (guard.py has what protects a run from outside).
+"""
+import errno
+import os
+import re
+import secrets
+import stat
+import time
+from pathlib import Path
+
+from .errors import CourseError
+from .moments import crash_point, current
+
+_NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # file systems that have no such thing
+
+
+class StorageError(CourseError):
+    """The operating system refused a read or a write; the old file is as it was."""
+
+
+def write_atomic(path, data, *, moment, **facts):
+    """Replace the file at path by data (bytes).
+
+    moment names the instants it announces: ``"save-a"`` gives mid-save-a and after-save-a.
+    A link is followed and the file's mode kept. Raises StorageError with the system's reason.
+    """
+    path = Path(path)
+    try:
+        target = Path(os.path.realpath(path))
+        temp = _write_temp(target, data, moment, facts)
+        try:
+            _rename(temp, target)
+        except OSError:
+            temp.unlink(missing_ok=True)
+            raise
+        if current().durability == "power-loss":
+            sync_folder(target.parent)
+    except OSError as error:
+        raise StorageError(f"{path.name} could not be saved: {reason(error)}; put that right and resume.") from error
+    crash_point(f"after-{moment}", **facts)
+
+
+def sweep(path):
+    """Remove the temp files that dead runs left beside path. They are ours by name and never loaded."""
+    target = Path(os.path.realpath(path))
+    ours = re.compile(re.escape(target.name) + r"\.[0-9a-f]{12}\.tmp")
+    for entry in os.scandir(target.parent):
+        if ours.fullmatch(entry.name):
+            os.unlink(entry.path)
+
+
+def sync_folder(folder):
+    """Make the folder's names durable, where the system can."""
+    if os.name == "nt":
+        return  # Windows gives no handle on a folder
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        _sync(fd)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
+    finally:
+        os.close(fd)
+
+
+def reason(error):
+    """The operating system's words for an OSError, without path and number."""
+    return error.strerror or str(error) or type(error).__name__
+
+
+def _write_temp(target, data, moment, facts):
+    temp = target.with_name(f"{target.name}.{secrets.token_hex(6)}.tmp")
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        if target.exists() and hasattr(os, "fchmod"):
+            os.fchmod(fd, stat.S_IMODE(target.stat().st_mode))
+        half = len(data) // 2
+        _write_all(fd, data[:half])
+        crash_point(f"mid-{moment}", **facts)
+        _write_all(fd, data[half:])
+        if current().durability == "power-loss":
+            _sync(fd)
+    except OSError:  # an error is cleaned up after; a crash, simulated or not, leaves its temp file
+        temp.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(fd)
+    return temp
+
+
+def _write_all(fd, data):
+    # os.write may take less than it was given (a full disk, a signal) and call that success
+    while data:
+        data = data[os.write(fd, data):]
+
+
+def _sync(fd):
+    try:
+        import fcntl
+        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # macOS: fsync alone stops at the drive's own cache
+    except (ImportError, AttributeError, OSError):
+        os.fsync(fd)
+
+
+def _rename(temp, target):
+    for wait in (0.01, 0.05, 0.2, None):
+        try:
+            return os.replace(temp, target)
+        except PermissionError:
+            if os.name != "nt" or wait is None:  # Windows refuses while a virus scanner or viewer has the file open
+                raise
+            time.sleep(wait)

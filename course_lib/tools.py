@@ -1,0 +1,101 @@
+"""What a tool is, and run_tool_uses: ledger gate, approval gate, run, record, result.
+
+The order is the lesson. The ledger asks "has this happened?" before anybody is asked
+"should this happen?"; the entry is written after the tool has returned, the instant it
+has; and a failed write is never reported to the model as a failed tool, since it would
+call again under a new id and the effect would happen twice. (lessons 4 and 6)
+"""
+import copy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .ledger import find, known_effects, save_effect
+from .moments import crash_point, current, part
+from .values import as_content, storable
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function of one input dict, and what it does to the world, in MCP's terms.
+
+    read_only: changes nothing. idempotent: a second run with the same input changes nothing
+    more. destructive: may overwrite or delete. high_impact: a person approves each call first.
+    verify(input, key) answers "did this happen?": False, or a dict with its ``result``, or None
+    for "can't tell"; key is the tool_use_id.
+    """
+
+    function: Callable[[dict], object]
+    description: str = ""
+    input_schema: dict = field(default_factory=lambda: {"type": "object"})
+    read_only: bool = False
+    idempotent: bool = False
+    destructive: bool = True
+    high_impact: bool = False
+    verify: Callable[[dict, str], object] | None = None
+
+    def __call__(self, input):
+        return self.function(input)
+
+
+def run_tool_uses(content, tools, *, effects_path, approve=None):
+    """Run each tool_use block of a response and give the tool_result blocks, in the same order.
+
+    tools: ``{name: Tool}``. approve(name, input) → bool is asked before a high-impact tool;
+    without it such a call is declined. Raises IdClash, LedgerError or LedgerUnreadable before
+    the tool in question has run.
+    """
+    calls = [block for block in content if block["type"] == "tool_use"]
+    return [_answer(call, tools, effects_path, approve) for call in calls]
+
+
+def perform(call, tools, *, effects_path):
+    """Run one call and record it; the tool_result, an is_error where the tool raised."""
+    try:
+        value = tools[call["name"]](copy.deepcopy(call["input"]))  # a tool may change its input, not the record of it
+    except (Exception, SystemExit) as error:
+        return result(call, f"{call['name']} failed: {type(error).__name__}: {error}", is_error=True)
+    crash_point("after-tool", name=call["name"])
+    return result(call, as_content(record(call, value, effects_path)))
+
+
+def record(call, value, effects_path):
+    """Put a call that has happened into the ledger; its result in the form the ledger keeps."""
+    value = storable(value)
+    entry = {"name": call["name"], "result": value, "at": current().clock(), "input": call["input"]}
+    try:
+        part(save_effect)(effects_path, call["id"], entry)
+    except Exception as error:  # the effect is real whatever became of its record: a person has to know, not the model
+        print(f"[ledger write failed] tool_use_id={call['id']} name={call['name']}: it did happen, "
+              f"and a resume could not know; check by hand. Cause: {error}", file=sys.stderr)
+    return value
+
+
+def result(call, content, *, is_error=False):
+    """The tool_result block that answers a call."""
+    block = {"type": "tool_result", "tool_use_id": call["id"], "content": content}
+    return {**block, "is_error": True} if is_error else block
+
+
+def definitions(tools):
+    """The tools as a request's ``tools`` wants them: name, description, input_schema."""
+    return [{"name": name, "description": getattr(tool, "description", "") or "",
+             "input_schema": getattr(tool, "input_schema", {"type": "object"})} for name, tool in tools.items()]
+
+
+def says(tool, nature):
+    """Whether a tool says this of itself; a plain function says nothing, so the answer is no."""
+    return getattr(tool, nature, False) is True
+
+
+def _answer(call, tools, effects_path, approve):
+    entry = find(known_effects(effects_path), call)
+    if entry is not None:
+        return result(call, as_content(entry.get("result")))
+    if call["name"] not in tools:
+        return result(call, f"There is no tool named {call['name']}; nothing was run.", is_error=True)
+    if says(tools[call["name"]], "high_impact"):
+        if not (approve and approve(call["name"], copy.deepcopy(call["input"]))):
+            return result(call, f"A person declined this {call['name']}; it was not run.", is_error=True)
+        crash_point("after-approval", name=call["name"])
+    return perform(call, tools, effects_path=effects_path)

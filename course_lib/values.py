@@ -1,0 +1,113 @@
+"""Strict values: what is saved comes back equal, types included (DESIGN rule: strict values).
+
+JSON quietly turns tuples into lists and 1 into "1" as a key, and Python writes NaN,
+which is no JSON at all. So a value is looked through before it is written. A tool's
+result is the exception: the effect has happened and must be recorded whatever the
+result looks like, so what JSON can't hold is kept as marked text.
+
+Left out: a way back from marked text to the original object.
+"""
+import json
+import math
+import re
+
+from .errors import CourseError
+
+MAX_DEPTH = 100  # far below where the standard library's JSON gives up, which differs between Pythons
+MAX_BITS = 13_000  # just under 4,000 digits; Python refuses to read much longer integers
+MARK = "not_json"
+_LONE = re.compile("[\ud800-\udfff]")
+_SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # a file would give one character back
+
+
+class UnsavableValue(CourseError):
+    """A value that would not come back equal; the text names the place and the type."""
+
+
+def encode(value):
+    """The bytes of a file: indented JSON in UTF-8, a lone surrogate as its \\u escape.
+
+    Raises UnsavableValue with the place, such as ``messages.2.content.0.input.price``.
+    """
+    check(value)
+    return json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def decode(data):
+    """The value in a file's bytes. Raises ValueError for what encode would not have written."""
+    try:
+        value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
+        check(value)
+        return value
+    except (RecursionError, UnsavableValue) as error:
+        raise ValueError(str(error).rstrip(".")) from None
+
+
+def check(value):
+    """Raise UnsavableValue for the first part that JSON would lose or change."""
+    todo = [("", value, 0)]
+    while todo:
+        where, part, depth = todo.pop()
+        problem = _problem(part, depth)
+        if problem:
+            raise UnsavableValue(f"{where or 'The value'} can't be saved: {problem}.")
+        if type(part) is dict:
+            todo += [(f"{where}.{key}".lstrip("."), item, depth + 1) for key, item in part.items()]
+        elif type(part) is list:
+            todo += [(f"{where}.{i}".lstrip("."), item, depth + 1) for i, item in enumerate(part)]
+
+
+def storable(value, depth=0):
+    """A tool's result as the ledger keeps it: itself, or with marked text where JSON has no form.
+
+    ``Decimal("12.34")`` becomes ``{"not_json": "Decimal", "text": "12.34"}``.
+    """
+    if _problem(value, depth) or (type(value) is str and _LONE.search(value)):
+        return _marked(value)
+    if type(value) is dict:
+        return _marked(value) if _LONE.search("".join(value)) else {k: storable(v, depth + 1) for k, v in value.items()}
+    if type(value) is list:
+        return [storable(item, depth + 1) for item in value]
+    return value
+
+
+def as_content(value):
+    """What the model reads in ``tool_result.content``: a string itself, anything else as JSON text."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def same(a, b):
+    """Equal as JSON values: 1 equals 1.0, true differs from 1, the order of keys is nothing."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return isinstance(a, bool) == isinstance(b, bool) and a == b
+
+
+def _no_constant(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+def _problem(value, depth):
+    kind = type(value)
+    if depth > MAX_DEPTH:
+        return f"it is nested deeper than {MAX_DEPTH} levels"
+    if kind is str:
+        return "it holds a split surrogate pair" if _SPLIT_PAIR.search(value) else None
+    if kind is float:
+        return None if math.isfinite(value) else f"{value} is not JSON"
+    if kind is int:
+        return None if value.bit_length() <= MAX_BITS else "the number has more than 3,900 digits"
+    if kind is dict:
+        odd = next((key for key in value if type(key) is not str or _SPLIT_PAIR.search(key)), None)
+        return None if odd is None else f"its key {odd!r} is not plain text"
+    return None if kind in (list, bool, type(None)) else f"{kind.__name__} is not a JSON type"
+
+
+def _marked(value):
+    try:
+        text = repr(value) if isinstance(value, bytes) else str(value)
+    except Exception as error:  # a broken __str__ must not lose the record of the effect
+        text = f"(no text: {type(error).__name__})"
+    return {MARK: type(value).__name__, "text": text.encode("utf-8", "backslashreplace").decode("utf-8")}

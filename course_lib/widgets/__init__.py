@@ -1,0 +1,1 @@
+"""Views of scenarios: state is plain data, one function turns it into markup, the controls are thin."""

@@ -1,0 +1,77 @@
+"""What every view shares: a static twin, an alert for what goes wrong, and the look.
+
+ipywidgets shows an error in a callback nowhere, so each callback runs guarded and its
+error is drawn. Colours come from JupyterLab's own variables, so light, dark and high
+contrast follow by themselves; outside Lab the browser's own colours stand in.
+"""
+import traceback
+
+import ipywidgets as W
+
+from ..errors import CourseError
+from ..words import tr
+from .panels import esc
+
+STYLE = """<style>
+.course-view{max-width:1000px;overflow:visible}
+.course-view pre{background:var(--jp-layout-color2,rgba(127,127,127,.15));color:var(--jp-content-font-color1,CanvasText);
+ font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.35;
+ padding:.4em .5em;margin:.2em 0;overflow:auto;max-height:32em;white-space:pre-wrap;overflow-wrap:anywhere}
+.course-view mark{background:var(--jp-layout-color3,rgba(127,127,127,.35));color:inherit;font-weight:700;
+ border-left:3px solid var(--jp-content-font-color1,CanvasText)}
+.course-view table{border-collapse:collapse;width:100%;table-layout:fixed}
+.course-view td,.course-view th{text-align:left;vertical-align:top;padding:.2em .5em;white-space:normal;
+ color:var(--jp-content-font-color1,CanvasText);background:var(--jp-layout-color1,Canvas)}
+.course-view .widget-html-content{line-height:1.5;white-space:normal;overflow:visible}
+.course-view .widget-radio-box label{white-space:normal;height:auto;line-height:1.4;margin:2px 0;align-items:baseline}
+.course-view .widget-radio-box{max-width:100%}
+.course-view .widget-label{min-width:0;white-space:normal}
+.course-view .jupyter-button{color:var(--jp-content-font-color1,CanvasText);background:var(--jp-layout-color2,Canvas);
+ border:1px solid var(--jp-content-font-color2,CanvasText)}
+.course-view .jupyter-button:disabled{opacity:1;color:var(--jp-content-font-color2,GrayText);border-style:dashed}
+.course-view .jupyter-button:focus-visible,.course-view input:focus-visible,.course-view select:focus-visible,
+.course-view textarea:focus-visible{outline:3px solid var(--jp-brand-color1,Highlight);outline-offset:2px}
+</style>"""
+
+
+class View(W.VBox):
+    """A box of controls and HTML panels with a static twin.
+
+    A subclass gives ``static_html()``: the first state as plain HTML, for a reader without a
+    kernel, in a printout or on a code host; and ``__repr__``, one short stable line.
+    """
+
+    def __init__(self, children, **options):
+        self.alert = W.HTML()
+        super().__init__([W.HTML(STYLE), *children, self.alert], **options)
+        self.add_class("course-view")
+
+    def static_html(self):
+        raise NotImplementedError
+
+    def on_click(self, button, action):
+        """Run action() at each click; what it raises is drawn below the controls."""
+        button.on_click(lambda _: self._guarded(action))
+
+    def on_change(self, control, action):
+        """Run action() whenever the control's value changes."""
+        control.observe(lambda _: self._guarded(action), "value")
+
+    def _guarded(self, action):
+        self.alert.value = ""
+        try:
+            action()
+        except CourseError as error:
+            self._show_alert(str(error))
+        except Exception as error:
+            self._show_alert(tr("Something went wrong in this view: {error}", error=f"{type(error).__name__}: {error}"),
+                             traceback.format_exc())
+
+    def _show_alert(self, text, details=""):
+        more = f"<details><summary>{esc(tr('Details'))}</summary><pre>{esc(details)}</pre></details>" if details else ""
+        self.alert.value = f'<div role="alert"><b>⚠ {esc(text)}</b>{more}</div>'
+
+    def _repr_mimebundle_(self, include=None, exclude=None, **options):
+        bundle = super()._repr_mimebundle_(include=include, exclude=exclude, **options) or {}
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        return {**data, "text/plain": repr(self), "text/html": self.static_html()}, metadata
