@@ -8,6 +8,7 @@ Errors go to stderr as one sentence, exit code 1.
 import argparse
 import os
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 
 from .agent import MAX_TURNS, run_agent
@@ -15,7 +16,7 @@ from .errors import CourseError
 from .guard import preflight
 from .log import print_line
 from .model import explain, live_client
-from .moments import Run, SimulatedCrash, parse_crash_after
+from .moments import Run, SimulatedCrash, as_text, parse_crash_after, utc_now
 from .scenarios.sales_report import SALES_REPORT
 from .storage import reason
 
@@ -32,7 +33,7 @@ def main(argv=None):
     try:
         options = _parser().parse_args(argv)
         crash_after = parse_crash_after(os.environ.get("CRASH_AFTER"))
-        with Run(crash_after=crash_after, listeners=[print_line]) as run:
+        with Run(crash_after=crash_after, listeners=[print_line], clock=_clock()) as run:
             print(f"[done] {_work(options)}", flush=True)
         if crash_after and run.counts.get(crash_after[0], 0) < crash_after[1]:
             print(f"The run ended and the crash never came: {crash_after[0]} happened {run.counts.get(crash_after[0], 0)} times.", file=sys.stderr)
@@ -45,6 +46,9 @@ def main(argv=None):
         return 130
     except CourseError as error:
         print(explain(error), file=sys.stderr)
+        return 1
+    except OSError as error:  # of the world's files, such as sales-notes.txt
+        print(f"{error.filename or 'A file'} could not be used: {reason(error)}; put that right and resume.", file=sys.stderr)
         return 1
     except Exception as error:
         if not _is_from_the_sdk(error):
@@ -71,6 +75,8 @@ def _count(text):
 
 def _work(options):
     folder, scenario = options.dir, SALES_REPORT
+    if os.path.isfile(folder):
+        raise CourseError(f"--dir {folder} is a file, not a folder; choose another one.")
     client = live_client() if options.live else scenario.client(folder)
     if not options.resume:
         _make(folder)
@@ -79,11 +85,15 @@ def _work(options):
     return run_agent(client, scenario.task, scenario.tools(folder), folder=folder, resume=options.resume, max_turns=options.max_turns)
 
 
+def _clock():
+    # SOURCE_DATE_EPOCH, as elsewhere, gives whoever wants the same bytes twice a time that stands still.
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return (lambda: as_text(datetime.fromtimestamp(int(epoch), timezone.utc))) if epoch.isdecimal() else utc_now
+
+
 def _make(folder):
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise CourseError(f"--dir {folder} is a file, not a folder; choose another one.") from None
     except OSError as error:
         raise CourseError(f"The folder {folder} can't be made: {reason(error)}; choose another one with --dir.") from error
 

@@ -39,26 +39,27 @@ def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TU
     """
     folder = Path(folder)
     path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
-    if resume:
-        scene = take_up(folder, tools)
-    else:
-        fresh_start(folder)
-        scene = opening(task)
-    while not is_finished(scene):
-        reply = _ask(client, scene, tools)
-        calls = tool_calls(reply)
-        scene["tokensUsed"] += reply["usage"]["input_tokens"] + reply["usage"]["output_tokens"]
-        if calls and scene["turns"] >= max_turns:
-            return f"Reached the max of {max_turns} turns, stopping on our own"
-        if calls:
-            _refuse_clashes(calls, scene, effects_path)
-            scene["turns"] += 1
-        scene["messages"].append({"role": "assistant", "content": reply["content"]})
-        if calls:
-            _run_turn(scene, calls[0], path, tools, effects_path, approve)
+    with current():  # called outside any run, it gets one of its own
+        if resume:
+            scene = take_up(folder, tools)
         else:
-            part(save_checkpoint)(path, scene)
-    return final_text(scene["messages"][-1]["content"])
+            fresh_start(folder)
+            scene = opening(task)
+        while not is_finished(scene):
+            reply = _ask(client, scene, tools)
+            calls = tool_calls(reply)
+            scene["tokensUsed"] += reply["usage"]["input_tokens"] + reply["usage"]["output_tokens"]
+            if calls and scene["turns"] >= max_turns:
+                return f"Reached the max of {max_turns} turns, stopping on our own"
+            if calls:
+                _refuse_clashes(calls, scene, effects_path)
+                scene["turns"] += 1
+            scene["messages"].append({"role": "assistant", "content": reply["content"]})
+            if calls:
+                _run_turn(scene, calls[0], path, tools, effects_path, approve)
+            else:
+                part(save_checkpoint)(path, scene)
+        return final_text(scene["messages"][-1]["content"])
 
 
 def _ask(client, scene, tools):

@@ -9,6 +9,7 @@ A file that can't be trusted is refused with the reason; nothing is guessed. (le
 
 Left out: several calls in one turn, which is version 2 of the file.
 """
+import json
 import os
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from .values import decode, encode
 FILE = "checkpoint.json"
 VERSION = 1
 START_OVER = "delete it and start over without --resume"
+ANOTHER_PROGRAM = "resume it with the program that wrote it, or start over without --resume"
 _COUNT = (lambda v: type(v) is int and v >= 0, "a whole number from 0 up")
 _FIELDS = {
     "task": (lambda v: type(v) is str, "text"),
@@ -74,7 +76,7 @@ def load_checkpoint(path):
         checkpoint = decode(data)
     except ValueError as error:
         raise CheckpointTorn(f"{path.name} breaks off or is no JSON ({error}), so it can't be trusted; {START_OVER}.") from error
-    _check(checkpoint, path.name, START_OVER)
+    _check(checkpoint, path.name)
     return checkpoint
 
 
@@ -84,9 +86,10 @@ def save_checkpoint(path, checkpoint):
     Announces save-a, save-b or final-save, by what the checkpoint says.
     """
     path = Path(path)
+    data = encode(checkpoint)
     _check(checkpoint, path.name, "nothing was saved")
     pending = checkpoint["pendingToolUse"]
-    write_atomic(path, encode(checkpoint), moment=_moment(checkpoint), pending=pending and pending["name"])
+    write_atomic(path, data, moment=_moment(checkpoint), pending=pending and pending["name"])
 
 
 def opening(task):
@@ -106,18 +109,17 @@ def _moment(checkpoint):
     return "final-save" if is_finished(checkpoint) else "save-b"
 
 
-def _check(checkpoint, name, advice):
+def _check(checkpoint, name, advice=None):
     if type(checkpoint) is not dict:
-        raise NotACheckpoint(f"{name} holds {_kind(checkpoint)} where a checkpoint is an object; {advice}.")
-    version = checkpoint.get("version", "none")
-    if type(version) is not int or version != VERSION:
-        raise WrongVersion(f"{name} has version {version!r}, and this program reads version {VERSION} only; "
-                           "resume it with the program that wrote it, or start over without --resume.")
+        raise NotACheckpoint(f"{name} holds {_kind(checkpoint)} where a checkpoint is an object; {advice or START_OVER}.")
+    version = f"version {json.dumps(checkpoint['version'])}" if "version" in checkpoint else "no version"
+    if version != f"version {VERSION}":
+        raise WrongVersion(f"{name} has {version}, and this program knows only the number {VERSION}; {advice or ANOTHER_PROGRAM}.")
     for key, (good, meaning) in _FIELDS.items():
         if key not in checkpoint:
-            raise NotACheckpoint(f"{name} has no {key}; {advice}.")
+            raise NotACheckpoint(f"{name} has no {key}; {advice or START_OVER}.")
         if not good(checkpoint[key]):
-            raise NotACheckpoint(f"In {name}, {key} is not {meaning}; {advice}.")
+            raise NotACheckpoint(f"In {name}, {key} is not {meaning}; {advice or START_OVER}.")
 
 
 def _is_message(message):

@@ -62,31 +62,37 @@ def lab(jupyter_args):
     if not (ROOT / LESSON).exists():
         raise CourseError(f"{LESSON} is not in {ROOT}: install the course in place, with `pip install -e .` "
                           "in its folder, so that it finds its notebooks.")
-    os.environ.update(lab_environment())
+    os.environ.update(lab_environment(os.environ))
     argv = lab_arguments() + jupyter_args
     print("Opening JupyterLab. To stop it, press Ctrl-C here twice.")
     if "--no-browser" in argv:
         print("No screen was found here: copy the address below into a browser.")
     sys.stdout.flush()
     from jupyterlab.labapp import LabApp        # late: it costs a second, and only lab needs it
-    return LabApp.launch_instance(argv)
+    server = LabApp.initialize_server(argv)
+    if not server.identity_provider.token_generated:
+        # Jupyter shows the address only with a token of its own making, not where a password is set.
+        print(f"JupyterLab is at {server.display_url}", flush=True)
+    server.start()
 
 
-def lab_environment():
+def lab_environment(environ):
     """Settings for Jupyter: a notebook's ``python3`` is the Python that has course_lib.
 
     A kernel of that name elsewhere (other courses and tools leave one in the home folder)
     would win in some set-ups; the first place on JUPYTER_PATH wins in all of them.
     """
     ours = str(Path(sys.prefix, "share", "jupyter"))
-    return {"JUPYTER_PATH": os.pathsep.join(filter(None, [ours, os.environ.get("JUPYTER_PATH")]))}
+    return {"JUPYTER_PATH": os.pathsep.join(filter(None, [ours, environ.get("JUPYTER_PATH")]))}
 
 
 def lab_arguments():
     """The repository as file tree, the lesson open: `jupyter lab LESSON` would show its folder alone."""
     arguments = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{LESSON}",
                  # What is left on the terminal is the address and real trouble.
-                 "--log-level=WARN", "--LabApp.log_level=WARN"]
+                 "--log-level=WARN", "--LabApp.log_level=WARN",
+                 # Else every kernel warns there that its neighbours on this machine could listen.
+                 "--KernelManager.transport_encryption=auto"]
     if not has_screen():
         arguments.append("--no-browser")        # else a text browser, if there is one, takes the terminal
     if hasattr(os, "geteuid") and os.geteuid() == 0:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import checkpoint, ledger
 from .checkpoint import CheckpointMissing, CheckpointError, is_finished, load_checkpoint
+from .ledger import broken_ledgers
 from .storage import StorageError, reason, sweep, sync_folder
 
 OURS = (checkpoint.FILE, ledger.FILE)  # a fresh start clears these names and no others
@@ -19,8 +20,10 @@ def preflight(folder):
     """Find out now, before the first request, whether folder can be written. Raises StorageError."""
     probe = Path(folder) / f"{checkpoint.FILE}.{secrets.token_hex(6)}.tmp"  # a temp file's name, so that a sweep takes it too
     try:
-        probe.write_bytes(b"can this folder hold a checkpoint?")
-        probe.unlink()
+        try:
+            probe.write_bytes(b"can this folder hold a checkpoint?")
+        finally:
+            probe.unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(f"The folder {probe.parent.name or probe.parent} can't be written: {reason(error)}; "
                            "make it writable or choose another one.") from error
@@ -37,9 +40,8 @@ def fresh_start(folder):
     try:
         # The checkpoint goes first: a ledger without one is harmless, a checkpoint without its
         # ledger would forget that its pending call has happened.
-        for name in OURS:
-            for path in (folder / name, *folder.glob(f"{name}.broken.*")):
-                Path(os.path.realpath(path)).unlink(missing_ok=True)
+        for path in (*(folder / name for name in OURS), *broken_ledgers(folder / ledger.FILE)):
+            Path(os.path.realpath(path)).unlink(missing_ok=True)
         sweep_all(folder)
         sync_folder(folder)
     except OSError as error:

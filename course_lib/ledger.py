@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .errors import CourseError
 from .moments import current, part
-from .storage import reason, sync_folder, write_atomic
+from .storage import StorageError, reason, sync_folder, write_atomic
 from .values import decode, encode, same
 
 FILE = "effects.json"
@@ -59,7 +59,7 @@ def save_effect(path, tool_use_id, entry):
     """
     unwritten = current().unwritten
     unwritten[tool_use_id] = entry
-    part(save_effects)(path, known_effects(path))
+    part(save_effects)(path, {**part(load_effects)(path), **unwritten})
     unwritten.clear()
 
 
@@ -78,27 +78,33 @@ def find(effects, call):
     if entry is None:
         return None
     if entry["name"] != call["name"] or not same(entry.get("input", call["input"]), call["input"]):
-        raise IdClash(f"{call['id']} is in the ledger as another call ({entry['name']}), so {call['name']} can't be told from it; "
+        other = entry["name"] if entry["name"] != call["name"] else "with another input"
+        raise IdClash(f"{call['id']} is in the ledger as another call ({other}), so {call['name']} can't be told from it; "
                       "nothing was run: start over without --resume, which clears the old ledger.")
     return entry
 
 
 def set_aside(path):
-    """Move a broken ledger out of the way, durably, and give its new name. See also was_set_aside."""
+    """Move a broken ledger out of the way, durably, and give its new name. Raises StorageError. See also was_set_aside."""
     target = Path(os.path.realpath(path))
-    n = 1 + max((int(old.suffix[1:]) for old in _aside(target)), default=0)
+    n = 1 + max((int(old.suffix[1:]) for old in broken_ledgers(path)), default=0)
     moved = target.with_name(f"{target.name}.broken.{n}")
-    os.rename(target, moved)
-    sync_folder(target.parent)
+    try:
+        os.rename(target, moved)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise StorageError(f"The broken {target.name} could not be set aside: {reason(error)}; put that right and resume.") from error
     return moved
 
 
 def was_set_aside(path):
     """Whether a broken ledger lies beside this one, so that a miss proves nothing."""
-    return bool(_aside(Path(os.path.realpath(path))))
+    return bool(broken_ledgers(path))
 
 
-def _aside(target):
+def broken_ledgers(path):
+    """The ledgers that set_aside moved out of the way of this one."""
+    target = Path(os.path.realpath(path))
     return [p for p in target.parent.glob(f"{target.name}.broken.*") if p.suffix[1:].isdecimal()]
 
 

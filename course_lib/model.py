@@ -12,11 +12,9 @@ import re
 import sys
 from types import SimpleNamespace
 
+from .agent import MAX_TOKENS, MODEL  # the one place that names them
 from .errors import CourseError
-from .scripted_api import ScriptedAPI
-
-MODEL = "claude-sonnet-5-5"  # the one place that names it
-MAX_TOKENS = 4096
+from .scripted_api import ScriptedAPI, ScriptExhausted  # noqa: F401  (both are found here too)
 
 _KEY = "ANTHROPIC_API_KEY"
 _REDACTED = "[key]"

@@ -7,6 +7,7 @@ a timeline. They can't disagree, because there is nothing else to listen to.
 A simulated crash is raised from here. It leaves out what only a real kill shows
 (buffers of the operating system, half-flushed pages); scenarios/child.py kills for real.
 """
+import re
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -48,7 +49,11 @@ class Moment:
 
 def utc_now():
     """The time as the ledger writes it: UTC, ISO 8601, milliseconds, ``Z``."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return as_text(datetime.now(timezone.utc))
+
+
+def as_text(time):
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Run:
@@ -64,6 +69,8 @@ class Run:
     """
 
     def __init__(self, *, crash_after=None, listeners=(), durability="power-loss", clock=utc_now, functions=None):
+        if durability not in ("power-loss", "kill"):
+            raise ValueError(f"durability is power-loss or kill, not {durability}")
         self.crash_after = crash_after
         self.listeners = list(listeners)
         self.durability = durability
@@ -128,8 +135,7 @@ def parse_crash_after(text):
     if not text:
         return None
     label, _, n = text.partition(":")
-    if label not in LABELS:
-        raise CourseError(f"CRASH_AFTER={text} names no moment; write LABEL:N with one of: {', '.join(LABELS)}.")
-    if not (n.isascii() and n.isdigit() and int(n) > 0):
-        raise CourseError(f"CRASH_AFTER={text} needs a count of 1 or more after the label, such as {label}:1.")
+    if label not in LABELS or not re.fullmatch("0*[1-9][0-9]{0,8}", n):
+        problem = "needs a count from 1 up after the label" if label in LABELS else "names no moment"
+        raise CourseError(f"CRASH_AFTER={text} {problem}; write it as LABEL:N, such as after-save-a:1, with one of: {', '.join(LABELS)}.")
     return label, int(n)

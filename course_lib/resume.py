@@ -4,6 +4,7 @@ A checkpoint with pendingToolUse says that a tool was named. It can't say whethe
 The ledger can, except in the one window between effect and record; what is left there is
 told to the model as it is: unknown. (lessons 3, 4 and 6)
 """
+import copy
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from .ledger import LedgerError, find, known_effects, load_effects, set_aside, w
 from .moments import current, part, remark
 from .tools import perform, record, result, says
 from .transcript import check_transcript
-from .values import as_content, same
+from .values import as_content, same, storable
 
 
 def reconcile(checkpoint, tools, *, effects_path, rerun_idempotent=False):
@@ -23,7 +24,8 @@ def reconcile(checkpoint, tools, *, effects_path, rerun_idempotent=False):
     In order: in the ledger → its result; not there and read-only → run again and record;
     anything else → what the tool's ``verify`` says, or an is_error that says "state unknown".
     Nothing with side effects is run, unless rerun_idempotent allows tools that declare
-    themselves idempotent. Raises IdClash, LedgerError or LedgerUnreadable.
+    themselves idempotent, and nothing that a person has to approve: that approval is used up.
+    Raises IdClash, LedgerError or LedgerUnreadable.
     """
     call = checkpoint["pendingToolUse"]
     if call is None:
@@ -33,7 +35,8 @@ def reconcile(checkpoint, tools, *, effects_path, rerun_idempotent=False):
         _verdict(call, "hit")
         return result(call, as_content(entry.get("result")))
     tool = tools.get(call["name"])
-    if says(tool, "read_only") or (rerun_idempotent and says(tool, "idempotent") and not was_set_aside(effects_path)):
+    harmless = says(tool, "read_only") or (rerun_idempotent and says(tool, "idempotent") and not was_set_aside(effects_path))
+    if harmless and not says(tool, "high_impact"):
         _verdict(call, "read-only" if says(tool, "read_only") else "idempotent")
         return perform(call, tools, effects_path=effects_path)
     return _ask_the_world(call, tool, effects_path)
@@ -85,6 +88,8 @@ def _verdict(call, branch):
 
 def _ask_the_world(call, tool, effects_path):
     happened = _verified(tool, call)
+    if happened is True:
+        happened = {"result": f"This {call['name']} happened before the crash, the tool itself says; what it returned is lost."}
     if isinstance(happened, dict):
         _verdict(call, "verified-done")
         return result(call, as_content(record(call, happened.get("result"), effects_path)))
@@ -101,9 +106,9 @@ def _verified(tool, call):
     if getattr(tool, "verify", None) is None:
         return None
     try:
-        return tool.verify(call["input"], call["id"])
-    except Exception as error:
-        print(f"[verify failed] tool_use_id={call['id']} name={call['name']}: {error}", file=sys.stderr)
+        return tool.verify(copy.deepcopy(call["input"]), call["id"])
+    except (Exception, SystemExit) as error:
+        print(f"[verify failed] tool_use_id={call['id']} name={call['name']}: {storable(error)['text']}", file=sys.stderr)
         return None
 
 

@@ -42,13 +42,12 @@ class ScriptedAPI:
         request: a dict with model, max_tokens, messages (and tools, tool_choice, not looked at).
         Raises ScriptExhausted.
         """
-        past = self.log.records()
-        problem = self._problem(request)
+        past, problem = self.log.records(), self._problem(request)
         messages = request.get("messages")
-        turn = sum(message["role"] == "assistant" for message in messages) if not problem else None
         if problem:
-            status, body = 400, _error(problem, number=len(past) + 1)
+            turn, status, body = None, 400, _error(problem, number=len(past) + 1)
         else:
+            turn = sum(message["role"] == "assistant" for message in messages)
             asked = sum(record["status"] == 200 and record["turn"] == turn for record in past)
             status, body = 200, self._message(request, turn, suffix=f"_{asked + 1}" if asked else "")
         # The record comes before the answer: a client killed in between has asked all the same.
@@ -117,7 +116,7 @@ class _Log:
             lines = self.path.read_bytes().splitlines()
         except FileNotFoundError:
             return []
-        return [record for record in map(_read_record, lines) if record]
+        return [record for record in map(_read_record, lines) if record is not None]
 
     def append(self, record):
         if self.path is None:
@@ -133,10 +132,9 @@ class _Log:
 
 def _read_record(line):
     try:
-        record = json.loads(line)
+        return json.loads(line)
     except ValueError:  # the torn line of a killed process
         return None
-    return record if isinstance(record, dict) and record.keys() >= {"turn", "status"} else None
 
 
 def _failed_call(messages):

@@ -33,7 +33,7 @@ def tool_calls(reply):
     if reason in FINAL and not calls:
         return []
     why = _WHY.get(reason, f"its content does not fit that: {len(calls)} tool calls" if reason in ("tool_use", *FINAL) else "this loop does not know it")
-    raise ModelStopped(f"The model stopped with {reason}: {why}; nothing of this response was saved, --resume goes on from the last save.")
+    raise ModelStopped(f"The model stopped with {reason}: {why}; nothing of this response was saved; resume from the last save, or start again if there is none.")
 
 
 def final_text(content):

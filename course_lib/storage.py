@@ -12,6 +12,7 @@ import re
 import secrets
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import CourseError
@@ -21,7 +22,7 @@ _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # file systems tha
 
 
 class StorageError(CourseError):
-    """The operating system refused a read or a write; the old file is as it was."""
+    """The operating system refused; the old file is as it was, or the new one is there whole."""
 
 
 def write_atomic(path, data, *, moment, **facts):
@@ -31,33 +32,37 @@ def write_atomic(path, data, *, moment, **facts):
     A link is followed and the file's mode kept. Raises StorageError with the system's reason.
     """
     path = Path(path)
+    target = Path(os.path.realpath(path))
+    temp = target.with_name(f"{target.name}.{secrets.token_hex(6)}.tmp")
     try:
-        target = Path(os.path.realpath(path))
-        temp = _write_temp(target, data, moment, facts)
         try:
+            _write_new(temp, data, target, moment, facts)
             _rename(temp, target)
-        except OSError:
-            temp.unlink(missing_ok=True)
+        except OSError:  # an error is cleaned up after; a crash, simulated or not, leaves its temp file
+            with suppress(OSError):
+                temp.unlink()
             raise
-        if current().durability == "power-loss":
-            sync_folder(target.parent)
+        sync_folder(target.parent)
     except OSError as error:
         raise StorageError(f"{path.name} could not be saved: {reason(error)}; put that right and resume.") from error
     crash_point(f"after-{moment}", **facts)
 
 
 def sweep(path):
-    """Remove the temp files that dead runs left beside path. They are ours by name and never loaded."""
+    """Remove the temp files that dead runs left beside path: ours by name, never loaded. Raises StorageError."""
     target = Path(os.path.realpath(path))
     ours = re.compile(re.escape(target.name) + r"\.[0-9a-f]{12}\.tmp")
-    for entry in os.scandir(target.parent):
-        if ours.fullmatch(entry.name):
-            os.unlink(entry.path)
+    try:
+        for entry in os.scandir(target.parent):
+            if ours.fullmatch(entry.name):
+                Path(entry.path).unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"The temp files beside {target.name} could not be removed: {reason(error)}; remove them by hand.") from error
 
 
 def sync_folder(folder):
-    """Make the folder's names durable, where the system can."""
-    if os.name == "nt":
+    """Make the folder's names durable, where the system can and the run's level asks for it."""
+    if os.name == "nt" or current().durability == "kill":
         return  # Windows gives no handle on a folder
     fd = os.open(folder, os.O_RDONLY)
     try:
@@ -74,24 +79,20 @@ def reason(error):
     return error.strerror or str(error) or type(error).__name__
 
 
-def _write_temp(target, data, moment, facts):
-    temp = target.with_name(f"{target.name}.{secrets.token_hex(6)}.tmp")
+def _write_new(temp, data, target, moment, facts):
     fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
-        if target.exists() and hasattr(os, "fchmod"):
-            os.fchmod(fd, stat.S_IMODE(target.stat().st_mode))
+        if hasattr(os, "fchmod"):
+            with suppress(FileNotFoundError):  # a first save has no mode to keep
+                os.fchmod(fd, stat.S_IMODE(os.stat(target).st_mode))
         half = len(data) // 2
         _write_all(fd, data[:half])
         crash_point(f"mid-{moment}", **facts)
         _write_all(fd, data[half:])
         if current().durability == "power-loss":
             _sync(fd)
-    except OSError:  # an error is cleaned up after; a crash, simulated or not, leaves its temp file
-        temp.unlink(missing_ok=True)
-        raise
     finally:
         os.close(fd)
-    return temp
 
 
 def _write_all(fd, data):

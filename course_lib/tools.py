@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .ledger import find, known_effects, save_effect
 from .moments import crash_point, current, part
-from .values import as_content, storable
+from .values import MARK, as_content, storable
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Tool:
 
     read_only: changes nothing. idempotent: a second run with the same input changes nothing
     more. destructive: may overwrite or delete. high_impact: a person approves each call first.
-    verify(input, key) answers "did this happen?": False, or a dict with its ``result``, or None
-    for "can't tell"; key is the tool_use_id.
+    verify(input, key) answers "did this happen?": False, True, or a dict with its ``result``, or
+    None for "can't tell"; key is the tool_use_id.
     """
 
     function: Callable[[dict], object]
@@ -54,7 +54,8 @@ def perform(call, tools, *, effects_path):
     try:
         value = tools[call["name"]](copy.deepcopy(call["input"]))  # a tool may change its input, not the record of it
     except (Exception, SystemExit) as error:
-        return result(call, f"{call['name']} failed: {type(error).__name__}: {error}", is_error=True)
+        said = storable(error)  # an error's text may be as odd as any result
+        return result(call, f"{call['name']} failed: {said[MARK]}: {said['text']}", is_error=True)
     crash_point("after-tool", name=call["name"])
     return result(call, as_content(record(call, value, effects_path)))
 
@@ -96,6 +97,6 @@ def _answer(call, tools, effects_path, approve):
         return result(call, f"There is no tool named {call['name']}; nothing was run.", is_error=True)
     if says(tools[call["name"]], "high_impact"):
         if not (approve and approve(call["name"], copy.deepcopy(call["input"]))):
-            return result(call, f"A person declined this {call['name']}; it was not run.", is_error=True)
+            return result(call, f"A person has to approve each {call['name']} and did not; it was not run.", is_error=True)
         crash_point("after-approval", name=call["name"])
     return perform(call, tools, effects_path=effects_path)

@@ -37,38 +37,31 @@ def decode(data):
     """The value in a file's bytes. Raises ValueError for what encode would not have written."""
     try:
         value = json.loads(data.decode("utf-8-sig"), parse_constant=_no_constant)
-        check(value)
-        return value
-    except (RecursionError, UnsavableValue) as error:
-        raise ValueError(str(error).rstrip(".")) from None
+    except RecursionError:
+        raise ValueError("it is nested far too deeply") from None
+    where, problem = _first_problem(value)
+    if problem:
+        raise ValueError(f"{where}: {problem}")
+    return value
 
 
 def check(value):
     """Raise UnsavableValue for the first part that JSON would lose or change."""
-    todo = [("", value, 0)]
-    while todo:
-        where, part, depth = todo.pop()
-        problem = _problem(part, depth)
-        if problem:
-            raise UnsavableValue(f"{where or 'The value'} can't be saved: {problem}.")
-        if type(part) is dict:
-            todo += [(f"{where}.{key}".lstrip("."), item, depth + 1) for key, item in part.items()]
-        elif type(part) is list:
-            todo += [(f"{where}.{i}".lstrip("."), item, depth + 1) for i, item in enumerate(part)]
+    where, problem = _first_problem(value)
+    if problem:
+        raise UnsavableValue(f"{where} can't be saved: {problem}; make it plain text, a number, a list or a dict first.")
 
 
-def storable(value, depth=0):
+def storable(value):
     """A tool's result as the ledger keeps it: itself, or with marked text where JSON has no form.
 
-    ``Decimal("12.34")`` becomes ``{"not_json": "Decimal", "text": "12.34"}``.
+    ``Decimal("12.34")`` becomes ``{"not_json": "Decimal", "text": "12.34"}``. What is nested too
+    deep or in a circle becomes one text as a whole.
     """
-    if _problem(value, depth) or (type(value) is str and _LONE.search(value)):
+    try:
+        return _stored(value, 2)  # the ledger has it two levels down: {id: {"result": value}}
+    except RecursionError:
         return _marked(value)
-    if type(value) is dict:
-        return _marked(value) if _LONE.search("".join(value)) else {k: storable(v, depth + 1) for k, v in value.items()}
-    if type(value) is list:
-        return [storable(item, depth + 1) for item in value]
-    return value
 
 
 def as_content(value):
@@ -89,6 +82,20 @@ def _no_constant(name):
     raise ValueError(f"{name} is not JSON")
 
 
+def _first_problem(value):
+    todo = [("", value, 0)]
+    while todo:
+        where, part, depth = todo.pop()
+        problem = _problem(part, depth)
+        if problem:
+            return where or "The value", problem
+        if type(part) is dict:
+            todo += [(f"{where}.{key}".lstrip("."), item, depth + 1) for key, item in part.items()]
+        elif type(part) is list:
+            todo += [(f"{where}.{i}".lstrip("."), item, depth + 1) for i, item in enumerate(part)]
+    return None, None
+
+
 def _problem(value, depth):
     kind = type(value)
     if depth > MAX_DEPTH:
@@ -100,9 +107,23 @@ def _problem(value, depth):
     if kind is int:
         return None if value.bit_length() <= MAX_BITS else "the number has more than 3,900 digits"
     if kind is dict:
-        odd = next((key for key in value if type(key) is not str or _SPLIT_PAIR.search(key)), None)
-        return None if odd is None else f"its key {odd!r} is not plain text"
+        odd = [key for key in value if type(key) is not str or _SPLIT_PAIR.search(key)]
+        return f"its keys are not all plain text (one is {type(odd[0]).__name__})" if odd else None
     return None if kind in (list, bool, type(None)) else f"{kind.__name__} is not a JSON type"
+
+
+def _stored(value, depth):
+    kind = type(value)
+    odd = _problem(value, depth) or _LONE.search("".join(value) if kind is dict else value if kind is str else "")
+    if not odd and kind not in (dict, list):
+        return value
+    if depth >= MAX_DEPTH:
+        raise RecursionError  # what a container or a mark holds would lie one level too deep
+    if odd:
+        return _marked(value)
+    if kind is dict:
+        return {key: _stored(item, depth + 1) for key, item in value.items()}
+    return [_stored(item, depth + 1) for item in value]
 
 
 def _marked(value):

@@ -6,7 +6,7 @@ terminal's lines are in the outcome.
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,46 +50,54 @@ def start(scenario, folder, *, resume=False, crash_after=None, listeners=(), fun
     return outcome.end("done", text, f"[done] {text}")
 
 
-def start_in_child(scenario, folder, *, resume=False, crash_after=None, on_line: Callable[[str], None] = lambda line: None):
+def start_in_child(scenario, folder, *, resume=False, crash_after=None, listeners=()):
     """The same in a process of its own, which is killed with SIGKILL at crash_after.
 
     The child stops at every moment until it is told to go on, so the kill hits the very
-    instant. on_line gets each terminal line as it comes.
+    instant; the listeners hear of each moment while the child stands still in it.
     """
-    outcome = Outcome()
-    hear = _hearer(outcome, on_line)
-    command = [sys.executable, "-m", "course_lib.scenarios.child", scenario.name, str(folder), *(["--resume"] if resume else [])]
+    outcome, cause = Outcome(), ""
+    hear = _hearer(outcome)
+    command = [sys.executable, "-m", "course_lib.scenarios.child", scenario.name, str(Path(folder).resolve()), *(["--resume"] if resume else [])]
     root = Path(__file__).resolve().parents[2]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=root) as child:
+    with suppress(BrokenPipeError), subprocess.Popen(  # a broken pipe: someone else killed it while it stood still
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, encoding="utf-8", errors="replace", cwd=root) as child:
         for line in child.stdout:
+            if not line.startswith("{"):  # a warning, or the traceback it dies of
+                cause = line.rstrip()
+                outcome.lines.append(cause)
+                continue
             said = json.loads(line)
             if "status" in said:
                 return outcome.end(said["status"], said["text"], said["line"])
             moment = Moment(**said)
-            hear(moment)
+            for listener in (hear, *listeners):
+                listener(moment)
             if (moment.label, moment.count) == crash_after:
                 child.kill()
                 child.wait()
                 return outcome.end("killed", f"SIGKILL at {moment.label}:{moment.count}", f"[kill] SIGKILL at {moment.label}:{moment.count}")
             child.stdin.write("\n")
             child.stdin.flush()
-    return outcome.end("error", f"the child process ended by itself with exit code {child.returncode}")
+    text = f"The child process ended before its run did, with exit code {child.returncode}. {cause}".strip()
+    return outcome.end("error", text, text)
 
 
 def work(scenario, folder, *, resume, max_turns=MAX_TURNS):
     """One start or resume with the scenario's own world, model and tools, inside the current Run."""
     if not resume:
         scenario.lay_out(folder)
-    return run_agent(scenario.client(folder), scenario.task, scenario.tools(folder), folder=folder, resume=resume, max_turns=max_turns)
+    return run_agent(scenario.client(folder), scenario.task, scenario.tools(folder), folder=folder, resume=resume,
+                     max_turns=max_turns, approve=scenario.approve)
 
 
-def _hearer(outcome, on_line=lambda line: None):
+def _hearer(outcome):
     def hear(moment):
         outcome.moments.append(moment)
         text = log.line(moment)
         if text is not None:
             outcome.lines.append(text)
-            on_line(text)
     return hear
 
 

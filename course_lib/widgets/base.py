@@ -23,7 +23,8 @@ STYLE = """<style>
 .course-view td,.course-view th{text-align:left;vertical-align:top;padding:.2em .5em;white-space:normal;
  color:var(--jp-content-font-color1,CanvasText);background:var(--jp-layout-color1,Canvas)}
 .course-view .widget-html-content{line-height:1.5;white-space:normal;overflow:visible}
-.course-view .widget-radio-box label{white-space:normal;height:auto;line-height:1.4;margin:2px 0;align-items:baseline}
+.course-view .widget-radio-box label{display:flex;flex-direction:row-reverse;justify-content:flex-end;align-items:flex-start;white-space:normal;height:auto;line-height:1.4;margin:2px 0}
+.course-view .widget-radio-box input{flex:none;margin:.25em .5em 0 0}
 .course-view .widget-radio-box{max-width:100%}
 .course-view .widget-label{min-width:0;white-space:normal}
 .course-view .jupyter-button{color:var(--jp-content-font-color1,CanvasText);background:var(--jp-layout-color2,Canvas);

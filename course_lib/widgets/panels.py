@@ -14,7 +14,8 @@ from ..words import tr, trn
 
 MARK = "▶ "
 MAX_LINES = 300
-MAX_WIDTH = 160
+MAX_WIDTH = 200
+TOP, BOTTOM, NEAR, FOLD = 6, 8, 2, 6  # lines kept at both ends and around a change; the shortest stretch to fold
 _DIFF_LINES = 400  # difflib is exact and slow; beyond this a count of equal lines has to do
 _TEMP = re.compile(r"(.+)\.[0-9a-f]{12}\.tmp")
 
@@ -26,7 +27,8 @@ def esc(text):
 def file_panel(name, data, before):
     """One file, exactly as on disk. data, before: bytes, or None where there is no file.
 
-    before is what stood there a moment ago; lines that are new since carry a mark.
+    before is what stood there a moment ago; lines that are new since carry a mark, and long
+    stretches without one are folded.
     """
     shown = _TEMP.sub(r"\1.….tmp", name)
     if data is None:
@@ -34,21 +36,34 @@ def file_panel(name, data, before):
         return f"<div><b>{esc(shown)}</b>: {esc(gone)}</div>"
     lines = data.decode("utf-8", "replace").split("\n")
     new = _new_lines(lines, [] if before is None else before.decode("utf-8", "replace").split("\n"))
-    body = "\n".join(_line(text, i in new) for i, text in _window(lines, new))
-    return f"<div><b>{esc(shown)}</b>: {esc(_what_changed(data, before, len(new)))}<pre>{body}</pre></div>"
+    body = "".join(_stretch(lines, start, end, new, folded) for start, end, folded in _stretches(len(lines), new))
+    return f"<div><b>{esc(shown)}</b>: {esc(_what_changed(data, before, len(new)))}{body}</div>"
+
+
+def plain_file(name, data):
+    """One file whole, with nothing to compare it to."""
+    if data is None:
+        return file_panel(name, data, None)
+    lines = data.decode("utf-8", "replace").split("\n")
+    return f"<div><b>{esc(name)}</b>: {esc(_size(data))}{_stretch(lines, 0, len(lines), (), False)}</div>"
 
 
 def files_panel(names, files, before):
     """Several files side by side: a table of one row. files, before: ``{name: bytes}``."""
-    cells = "".join(f'<td style="vertical-align:top">{file_panel(name, files.get(name), before.get(name))}</td>' for name in names)
+    return columns(*(file_panel(name, files.get(name), before.get(name)) for name in names))
+
+
+def columns(*panels):
+    """Panels side by side."""
+    cells = "".join(f'<td style="text-align:left;vertical-align:top">{panel}</td>' for panel in panels)
     return f"<table><tr>{cells}</tr></table>"
 
 
-def world_panel(files, journal):
-    """What happened outside. files: ``{name: bytes}``; journal: bytes of the tools' own record."""
+def world_panel(files, before, journal):
+    """What happened outside. files, before: ``{name: bytes}``; journal: bytes of the tools' own record."""
     counts = Counter(json.loads(line)["tool"] for line in journal.decode("utf-8").splitlines())
     done = ", ".join(f"{esc(tool)} ×{n}" for tool, n in counts.items()) or esc(tr("nothing yet"))
-    rest = "".join(file_panel(name, data, data) for name, data in files.items())
+    rest = "".join(file_panel(name, data, before.get(name)) for name, data in files.items())
     return f"<div><b>{esc(tr('What the tools really did'))}</b>: {done}{rest}</div>"
 
 
@@ -58,8 +73,12 @@ def log_panel(lines):
     return f"<div><b>{esc(tr('Terminal'))}</b><pre>{text}</pre></div>"
 
 
+def _size(data):
+    return trn("{n} byte", "{n} bytes", len(data))
+
+
 def _what_changed(data, before, new):
-    size = trn("{n} byte", "{n} bytes", len(data))
+    size = _size(data)
     if before is None:
         return tr("{size}, new", size=size)
     if data == before:
@@ -88,23 +107,32 @@ def _new_lines(lines, old):
     return new
 
 
-def _window(lines, new):
-    """(index, text) of the lines to show: all of a short file, the start and what is new of a long one."""
-    if len(lines) <= MAX_LINES:
-        return list(enumerate(lines))
-    first = max(10, min(new, default=0) - 5)
-    last = min(len(lines), first + MAX_LINES - 20)
-    shown = [*range(10), *range(first, last), *range(max(last, len(lines) - 5), len(lines))]
-    window, at = [], 0
-    for i in shown:
-        if i > at:
-            window.append((-1, trn("… {n} more line …", "… {n} more lines …", i - at)))
-        window.append((i, lines[i]))
-        at = i + 1
-    return window
+def _stretches(count, new):
+    """(start, end, folded): which lines to show, and which to fold because nothing happened there."""
+    around = {i + d for i in new for d in range(-NEAR, NEAR + 1)}
+    keep = [i < TOP or i >= count - BOTTOM or i in around for i in range(count)]
+    cuts = [0, *(i for i in range(1, count) if keep[i] != keep[i - 1]), count]
+    runs = [(start, end, not keep[start] and end - start >= FOLD) for start, end in zip(cuts, cuts[1:])]
+    joined = runs[:1]
+    for run in runs[1:]:  # a stretch too short to fold joins what is shown before it
+        if run[2] == joined[-1][2]:
+            joined[-1] = (joined[-1][0], run[1], run[2])
+        else:
+            joined.append(run)
+    return joined
+
+
+def _stretch(lines, start, end, new, folded):
+    shown = [_line(lines[i], i in new) for i in range(start, min(end, start + MAX_LINES))]
+    if end - start > MAX_LINES:
+        shown.append("  " + esc(trn("… {n} more line …", "… {n} more lines …", end - start - MAX_LINES)))
+    text = f"<pre>{chr(10).join(shown)}</pre>"
+    if not folded:
+        return text
+    return f"<details><summary>{esc(trn('{n} line as before', '{n} lines as before', end - start))}</summary>{text}</details>"
 
 
 def _line(text, is_new):
-    if len(text) > MAX_WIDTH:
+    if len(text) > MAX_WIDTH + 50:  # cutting off a word or two would only be a riddle
         text = text[:MAX_WIDTH] + " " + trn("… {n} more character", "… {n} more characters", len(text) - MAX_WIDTH)
     return f"<mark>{MARK}{esc(text)}</mark>" if is_new else "  " + esc(text)

@@ -28,7 +28,7 @@ class Question(View):
         if sum(choice.right for choice in self.choices) != 1:
             raise ValueError("a question has exactly one right choice")
         self.pick = W.RadioButtons(options=[choice.text for choice in self.choices], index=None, layout=W.Layout(width="auto"))
-        self.commit = W.Button(description=tr("This is my answer"), layout=W.Layout(width="auto"))
+        self.commit = W.Button(description=tr("This is my answer"), layout=W.Layout(width="max-content"))
         self.answer = W.HTML()
         super().__init__([W.HTML(f"<b>{esc(prompt)}</b>"), self.pick, self.commit, self.answer])
         self.on_click(self.commit, self._reveal)

@@ -1,0 +1,69 @@
+"""What the lesson notebooks call: a folder to work in, a terminal, the real source, the files.
+
+The top of the house: it may use everything below, and nothing below uses it.
+"""
+import inspect
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from IPython.display import HTML, Markdown, display
+
+from . import checkpoint, ledger
+from .scenarios import SALES_REPORT
+from .scenarios.runner import start
+from .widgets.panels import columns, plain_file
+
+ROOT = Path(__file__).resolve().parents[1]
+MORNING = "1767603600"  # 2026-01-05T09:00:00Z: a notebook that is run twice shows the same times
+_folders = []  # kept until the kernel ends
+
+
+def workshop(scenario=SALES_REPORT):
+    """A new empty folder with the scenario's world in it, gone when the kernel ends. Gives its Path."""
+    _folders.append(tempfile.TemporaryDirectory(prefix="course-"))
+    folder = Path(_folders[-1].name)
+    scenario.lay_out(folder)
+    return folder
+
+
+def killed_at(label, count, scenario=SALES_REPORT):
+    """The folder that a run leaves which died at that moment. Gives its Path."""
+    folder = workshop(scenario)
+    start(scenario, folder, crash_after=(label, count))
+    return folder
+
+
+def terminal(command, folder):
+    """Run a command as a real child process in folder; print it, its output and its exit code.
+
+    command: as one types it, such as ``"CRASH_AFTER=after-tool:3 python -m course_lib"``.
+    """
+    words = shlex.split(command)
+    first = next(i for i, word in enumerate(words) if "=" not in word)
+    variables = dict(word.split("=", 1) for word in words[:first])
+    words = [sys.executable if word == "python" else word for word in words[first:]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SOURCE_DATE_EPOCH": MORNING, **variables}
+    print(f"$ {command}", flush=True)
+    with subprocess.Popen(words, cwd=folder, env=environment, text=True, encoding="utf-8",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
+        for line in child.stdout:
+            print(line, end="", flush=True)
+    print(f"(exit code {child.returncode})")
+
+
+def source(*functions):
+    """Show the code that really runs: each function's source, with the file it stands in."""
+    for function in functions:
+        where = Path(inspect.getsourcefile(function)).name
+        display(Markdown(f"`course_lib/{where}`\n```python\n{inspect.getsource(function)}```"))
+
+
+def show_files(folder, *names):
+    """Files of a folder side by side, as they are on disk; checkpoint.json and effects.json if none is named."""
+    names = names or (checkpoint.FILE, ledger.FILE)
+    files = {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
+    display(HTML(columns(*(plain_file(name, files.get(name)) for name in names))))

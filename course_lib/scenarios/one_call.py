@@ -1,0 +1,29 @@
+"""A scenario around one tool of your own: the model calls it once, then sums up. (lesson 6)"""
+from pathlib import Path
+
+from ..tools import Tool
+from . import world
+from .scenario import Scenario
+
+
+def one_call(function, input, **nature):
+    """A Scenario whose only tool is ``function(folder, input)``.
+
+    nature: what the tool says of itself, as Tool takes it (read_only, idempotent, high_impact,
+    verify …). A high-impact call is approved at once, so that a crash after it can be tried.
+    """
+    name = function.__name__
+
+    def tools(folder):
+        def run(input):
+            value = function(Path(folder), input)
+            world.note(folder, name, input)
+            return value
+        return {name: Tool(run, (function.__doc__ or "").strip(), **nature)}
+
+    call = {"type": "tool_use", "id": "toolu_01", "name": name, "input": input}
+    return Scenario(
+        name=f"one-call-{name}", task=f"Call {name} once.", files={}, tools=tools, approve=lambda name, input: True,
+        script=[{"content": [call], "stop_reason": "tool_use"},
+                {"content": [{"type": "text", "text": f"{name} is done."}], "stop_reason": "end_turn"}])
+

@@ -1,0 +1,97 @@
+"""JupyterLab in a real browser, for the tests that look at the course as a student does."""
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from course_lib.cli import lab_environment
+
+ROOT = Path(__file__).resolve().parents[1]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--no-proxy-server"]
+TOKEN = "course"
+HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium without a window. Without one the tests are skipped, loudly; in CI that is a failure."""
+    if CHROMIUM is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("NO BROWSER: nothing was looked at in JupyterLab; install Chromium (Debian: apt install chromium)")
+    from playwright.sync_api import sync_playwright
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    """The address of a JupyterLab of its own, on a copy of the course (Lab saves what it opens)."""
+    home = tmp_path_factory.mktemp("jupyter")
+    for name in ("notebooks", "exercises", "solutions"):
+        if (ROOT / name).exists():
+            shutil.copytree(ROOT / name, home / "work" / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    # Lab draws far cells when they are scrolled to; a test finds its cell without scrolling.
+    settings = home / "jupyterlab_settings_dir" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"windowingMode": "none"}')
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, **lab_environment(os.environ), **{name: str(home / name.lower()) for name in HOMES}}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
+               f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={home / 'work'}", "--LabApp.expose_app_in_browser=True", "--allow-root"]
+    with open(home / "server.log", "w") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        _wait_for(f"http://127.0.0.1:{port}/api/status?token={TOKEN}", server, home / "server.log")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.send_signal(signal.SIGTERM)
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+@pytest.fixture
+def open_notebook(lab, browser):
+    """open_notebook("notebooks/en/lesson_6.ipynb", color_scheme="dark"): the page, every cell run."""
+    contexts = []
+
+    def open_it(path, *, run=True, width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.goto(f"{lab}/lab/tree/{path}?token={TOKEN}&reset")
+        page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.context")
+        page.evaluate("""async () => { const panel = window.jupyterapp.shell.currentWidget;
+            await panel.context.ready; await panel.sessionContext.ready; await panel.sessionContext.session.kernel.info; }""")
+        if run:
+            page.evaluate("async () => await window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+
+
+def _wait_for(address, server, log):
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the tests lead HTTP proxies nowhere
+    for _ in range(600):
+        with contextlib.suppress(OSError):
+            direct.open(address, timeout=2).read()
+            return
+        assert server.poll() is None, log.read_text()
+        time.sleep(0.1)  # polling a server of our own until it answers; no test depends on how long that takes
+    raise AssertionError("JupyterLab did not answer within a minute:\n" + log.read_text())
