@@ -19,7 +19,7 @@ def pytest_configure(config):
 
 
 def cut_off(environ):
-    """Take keys away and lead HTTP nowhere, for notebook kernels, child programs and browsers too.
+    """Take keys away and lead HTTP nowhere, for notebook kernels and child programs too.
 
     pytest-socket (see pyproject.toml) guards only the Python that runs the tests; what that
     starts inherits the environment.

@@ -15,6 +15,7 @@ from course_lib.errors import CourseError
 
 ROOT = Path(__file__).resolve().parents[1]      # the course is installed in place, beside its notebooks
 LESSON = "notebooks/en/lesson_6.ipynb"
+PRINT_AND_END = {"--help-all", "--version", "--generate-config"}    # JupyterLab's options that open nothing
 CRASH_AFTER = "after-effect-write:3"
 
 
@@ -63,16 +64,17 @@ def lab(jupyter_args):
         raise CourseError(f"{LESSON} is not in {ROOT}: install the course in place, with `pip install -e .` "
                           "in its folder, so that it finds its notebooks.")
     os.environ.update(lab_environment(os.environ))
-    argv = lab_arguments() + jupyter_args
-    print("Opening JupyterLab. To stop it, press Ctrl-C here twice.")
-    if "--no-browser" in argv:
-        print("No screen was found here: copy the address below into a browser.")
-    sys.stdout.flush()
     from jupyterlab.labapp import LabApp        # late: it costs a second, and only lab needs it
-    server = LabApp.initialize_server(argv)
+    if PRINT_AND_END & set(jupyter_args):
+        return LabApp.launch_instance(jupyter_args)
+    server = LabApp.initialize_server(lab_arguments() + jupyter_args)
+    print("JupyterLab is running. To stop it, press Ctrl-C here twice.")
+    if not server.open_browser:
+        print("No browser is opened from here: copy the address into one.")
     if not server.identity_provider.token_generated:
         # Jupyter shows the address only with a token of its own making, not where a password is set.
-        print(f"JupyterLab is at {server.display_url}", flush=True)
+        print(server.display_url)
+    sys.stdout.flush()
     server.start()
 
 
@@ -90,8 +92,8 @@ def lab_arguments():
     """The repository as file tree, the lesson open: `jupyter lab LESSON` would show its folder alone."""
     arguments = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{LESSON}",
                  # What is left on the terminal is the address and real trouble.
-                 "--log-level=WARN", "--LabApp.log_level=WARN",
-                 # Else every kernel warns there that its neighbours on this machine could listen.
+                 "--log-level=ERROR", "--LabApp.log_level=ERROR",
+                 # Else every kernel warns there that others on this machine could listen.
                  "--KernelManager.transport_encryption=auto"]
     if not has_screen():
         arguments.append("--no-browser")        # else a text browser, if there is one, takes the terminal

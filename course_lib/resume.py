@@ -6,7 +6,6 @@ told to the model as it is: unknown. (lessons 3, 4 and 6)
 """
 import copy
 import sys
-from pathlib import Path
 
 from . import checkpoint, ledger
 from .checkpoint import NotACheckpoint, is_finished, load_checkpoint, save_checkpoint
@@ -131,8 +130,8 @@ def _rebuild_turn(scene):
     if last["role"] == "user":
         scene["messages"].append({"role": "assistant", "content": [{"type": "tool_use", **_essence(call)}]})
     elif not any(block["type"] == "tool_use" and same(_essence(block), _essence(call)) for block in _blocks(last)):
-        raise NotACheckpoint(f"pendingToolUse names {call['name']} ({call['id']}), and the last turn in messages has no such call, "
-                             f"so one of them was changed; {checkpoint.START_OVER}.")
+        raise NotACheckpoint(f"{checkpoint.FILE} has {call['name']} ({call['id']}) pending, which the last turn of its messages did not ask for, "
+                             f"so one of the two was changed; {checkpoint.START_OVER}.")
     # Lesson 2 raises turns at Point B, so its Point A still counts the turns that are closed.
     named = sum(any(block["type"] == "tool_use" for block in _blocks(message)) for message in scene["messages"])
     if scene["turns"] == named - 1:
@@ -146,7 +145,7 @@ def _check_conversation(scene):
     breaches = [breach for breach in check_transcript(scene["messages"], ends_with_user=not pending and not is_finished(scene))
                 if not (pending and breach["rule"] == "unanswered" and breach["where"].startswith(f"messages.{last}"))]
     if breaches:
-        raise NotACheckpoint(f"The conversation in {checkpoint.FILE} is one the API refuses ({breaches[0]['text']}); {checkpoint.START_OVER}.")
+        raise NotACheckpoint(f"{checkpoint.FILE} holds a conversation the API refuses ({breaches[0]['text'].rstrip('.')}); {checkpoint.START_OVER}.")
 
 
 def _blocks(message):

@@ -25,9 +25,13 @@ def main():
 
 
 def _wait(moment):
-    _say(asdict(moment))
-    if not sys.stdin.readline():
-        os._exit(1)  # the parent is gone: die here, as if killed; an exception would pass for one of the tool's
+    try:
+        _say(asdict(moment))
+        told = sys.stdin.readline()
+    except OSError:
+        told = ""
+    if not told:
+        os._exit(1)  # the parent is gone: die here, as if killed; an exception would pass for a failed tool or a full disk
 
 
 def _say(value):

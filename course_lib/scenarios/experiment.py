@@ -4,13 +4,16 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..moments import Moment
 from .recording import Recording
 from .runner import Outcome, start
+
+AT_START = "at-start"  # a leg's first recorded moment, before anything of it has happened
 
 
 @dataclass(frozen=True)
 class Leg:
-    """One start or resume: how it ended and what was on disk at each of its moments."""
+    """One start or resume: how it ended and what was on disk at each of its moments, AT_START first."""
 
     outcome: Outcome
     recording: Recording
@@ -55,6 +58,7 @@ class Experiment:
 
     def _run(self, folder, crash_after):
         recording = Recording(folder)
+        recording(Moment(AT_START, 0, 0))  # what the leg finds on disk
         outcome = start(self.scenario, folder, resume=bool(self.legs), crash_after=crash_after,
                         listeners=[recording], functions=self.functions)
         return Leg(outcome, recording)

@@ -5,7 +5,9 @@ error is drawn. Colours come from JupyterLab's own variables, so light, dark and
 contrast follow by themselves; outside Lab the browser's own colours stand in.
 """
 import traceback
+from pathlib import Path
 
+import anywidget
 import ipywidgets as W
 
 from ..errors import CourseError
@@ -16,7 +18,7 @@ STYLE = """<style>
 .course-view{max-width:1000px;overflow:visible}
 .course-view pre{background:var(--jp-layout-color2,rgba(127,127,127,.15));color:var(--jp-content-font-color1,CanvasText);
  font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.35;
- padding:.4em .5em;margin:.2em 0;overflow:auto;max-height:32em;white-space:pre-wrap;overflow-wrap:anywhere}
+ padding:.4em .5em;margin:.2em 0;overflow:visible;white-space:pre-wrap;overflow-wrap:anywhere}
 .course-view mark{background:var(--jp-layout-color3,rgba(127,127,127,.35));color:inherit;font-weight:700;
  border-left:3px solid var(--jp-content-font-color1,CanvasText)}
 .course-view table{border-collapse:collapse;width:100%;table-layout:fixed}
@@ -35,6 +37,12 @@ STYLE = """<style>
 </style>"""
 
 
+class _Keys(anywidget.AnyWidget):
+    """Draws nothing; keeps the keyboard inside the view, which no ipywidgets control can do."""
+
+    _esm = Path(__file__).with_name("keys.js")
+
+
 class View(W.VBox):
     """A box of controls and HTML panels with a static twin.
 
@@ -44,7 +52,7 @@ class View(W.VBox):
 
     def __init__(self, children, **options):
         self.alert = W.HTML()
-        super().__init__([W.HTML(STYLE), *children, self.alert], **options)
+        super().__init__([W.HTML(STYLE), _Keys(), *children, self.alert], **options)
         self.add_class("course-view")
 
     def static_html(self):

@@ -7,7 +7,7 @@ import ipywidgets as W
 
 from .. import checkpoint, ledger, log
 from ..scenarios import SCENARIOS, world
-from ..scenarios.experiment import Experiment
+from ..scenarios.experiment import AT_START, Experiment
 from ..words import tr
 from .base import View
 from .panels import columns, esc, files_panel, log_panel, world_panel
@@ -37,9 +37,14 @@ def meaning(label):
     }.get(label, label)
 
 
-def crash_points(recording):
-    """The moments of a leg that one can die at: ``[(index, Moment), ...]``."""
-    return [(i, moment) for i, moment in enumerate(recording.moments) if moment.count]
+def points_of(leg):
+    """What can be looked at in a leg, turn by turn: ``[(index, turn, Moment), ...]``.
+
+    The first is the leg's start, which belongs to the turn that comes then; one can die at all others.
+    """
+    moments = leg.recording.moments
+    crash_points = [(i, moment.turn, moment) for i, moment in enumerate(moments) if moment.count]
+    return [(0, crash_points[0][1] if crash_points else 1, moments[0]), *crash_points]
 
 
 def picture(scenario, leg, index, past):
@@ -82,10 +87,9 @@ class CrashLab(View):
 
     def choose(self, label, count=1):
         """Look at a moment of the next leg. Raises ValueError where the leg has no such moment."""
-        for index, moment in self.points:
+        for index, turn, moment in self.points:
             if (moment.label, moment.count) == (label, count):
-                self.turn.value = moment.turn
-                self.moment.value = index
+                self._go(index, turn)
                 return
         raise ValueError(f"this run has no moment {label}:{count}")
 
@@ -119,30 +123,38 @@ class CrashLab(View):
     def _prepare(self):
         over = self.experiment.is_over
         self.leg = self.experiment.legs[-1] if over else self.experiment.rehearse()
-        self.points = crash_points(self.leg.recording)
-        turns = sorted({moment.turn for _, moment in self.points})
-        self.turn.options = [(tr("turn {turn}", turn=turn), turn) for turn in turns]
-        self.turn.value = turns[0] if turns else None
-        self.kill_button.disabled = self.run_button.disabled = over
+        self.points = points_of(self.leg)
+        self.turn.options = [(tr("turn {turn}", turn=turn), turn) for turn in sorted({turn for _, turn, _ in self.points})]
+        self.run_button.disabled = over
         self.run_button.description = tr("Resume, and run to the end") if self.experiment.legs else tr("Run to the end")
-        self._list_moments()
+        index, turn, _ = self.points[-1 if over else 0]
+        self._go(index, turn)
 
-    def _list_moments(self):
-        here = [(f"{MARKS.get(moment.label, '')} {meaning(moment.label)}".strip(), index)
-                for index, moment in self.points if moment.turn == self.turn.value]
-        self.moment.options = here
-        self.moment.value = here[0][1] if here else None
+    def _go(self, index, turn):
+        self.turn.value = turn
+        self._list_moments()
+        self.moment.value = index
         self._show()
 
+    def _list_moments(self):
+        here = [(self._name(moment), index) for index, turn, moment in self.points if turn == self.turn.value]
+        self.moment.options = here
+        self.moment.value = here[0][1] if here else None
+
     def _step(self, by):
-        at = [index for index, _ in self.points].index(self.moment.value) + by
+        at = [index for index, _, _ in self.points].index(self.moment.value) + by
         if 0 <= at < len(self.points):
-            moment = self.points[at][1]
-            self.choose(moment.label, moment.count)
+            self._go(*self.points[at][:2])
+
+    def _name(self, moment):
+        if moment.label != AT_START:
+            return f"{MARKS.get(moment.label, '')} {meaning(moment.label)}".strip()
+        return tr("as the crash left it") if self.experiment.legs else tr("before anything has run")
 
     def _show(self):
         if self.moment.value is None:
             return
+        self.kill_button.disabled = self.experiment.is_over or self.moment.value == 0
         self.head.value = self._headline()
         self.view.value = picture(self.experiment.scenario, self.leg, self.moment.value, self._past(self.leg))
 
@@ -155,8 +167,9 @@ class CrashLab(View):
         else:
             what = tr("The process is dead. You look at what a resume will do, moment by moment.")
         moment = self.leg.recording.moments[self.moment.value]
-        return (f'<div role="status">{esc(what)}<br><b>{esc(tr("Turn {turn}", turn=moment.turn))}: '
-                f"{esc(meaning(moment.label))}</b> <code>{esc(moment.label)}:{moment.count}</code></div>")
+        label = f" <code>{esc(moment.label)}:{moment.count}</code>" if moment.count else ""
+        return (f'<div role="status">{esc(what)}<br><b>{esc(tr("Turn {turn}", turn=self.turn.value))}: '
+                f"{esc(self._name(moment))}</b>{label}</div>")
 
     def _past(self, until=None):
         lines = []
