@@ -14,7 +14,7 @@ from pathlib import Path
 from .agent import MAX_TURNS, run_agent
 from .errors import CourseError
 from .guard import preflight
-from .log import print_line
+from .log import plain, print_line
 from .model import explain, live_client
 from .moments import Run, SimulatedCrash, as_text, parse_crash_after, utc_now
 from .scenarios.sales_report import SALES_REPORT
@@ -28,13 +28,14 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv=None):
     """Run the program; gives its exit code: 0 done, 1 error, 130 stopped from the keyboard, 137 killed."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end the run
     try:
         options = _parser().parse_args(argv)
         crash_after = parse_crash_after(os.environ.get("CRASH_AFTER"))
         with Run(crash_after=crash_after, listeners=[print_line], clock=_clock()) as run:
-            print(f"[done] {_work(options)}", flush=True)
+            text = "\n".join(map(plain, _work(options).splitlines()))
+            print(f"[done] {text}", flush=True)
         if crash_after and run.counts.get(crash_after[0], 0) < crash_after[1]:
             print(f"The run ended and the crash never came: {crash_after[0]} happened {run.counts.get(crash_after[0], 0)} times.", file=sys.stderr)
         return 0
@@ -87,8 +88,14 @@ def _work(options):
 
 def _clock():
     # SOURCE_DATE_EPOCH, as elsewhere, gives whoever wants the same bytes twice a time that stands still.
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return (lambda: as_text(datetime.fromtimestamp(int(epoch), timezone.utc))) if epoch.isdecimal() else utc_now
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if not epoch:
+        return utc_now
+    try:
+        now = as_text(datetime.fromtimestamp(int(epoch), timezone.utc))
+    except (ValueError, OverflowError, OSError):
+        raise CourseError(f"SOURCE_DATE_EPOCH={epoch} is no time in seconds; correct it or take it out of the environment.") from None
+    return lambda: now
 
 
 def _make(folder):

@@ -12,7 +12,7 @@ _VERDICTS = {
 
 def line(moment):
     """The line a moment prints, or None."""
-    facts = moment.facts
+    facts = {key: plain(value) if isinstance(value, str) else value for key, value in moment.facts.items()}
     if moment.label == "after-save-a":
         return f"[turn {moment.turn}][save A] pending={facts['pending']}"
     if moment.label == "after-save-b":
@@ -22,6 +22,11 @@ def line(moment):
     if moment.label == "reconciled":
         return f"[resume][reconcile] tool_use_id={facts['id']} name={facts['name']} {_VERDICTS[facts['branch']]}"
     return None
+
+
+def plain(text):
+    """Text from a file or a model as a terminal may have it: no line breaks, no escape codes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_line(moment):

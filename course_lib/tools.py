@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .ledger import find, known_effects, save_effect
 from .moments import crash_point, current, part
-from .values import MARK, as_content, storable
+from .values import MARK, as_content, check, storable
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class Tool:
     verify: Callable[[dict, str], object] | None = None
 
     def __call__(self, input):
-        return self.function(input)
+        value = self.function(input)
+        crash_point("after-tool")
+        return value
 
 
 def run_tool_uses(content, tools, *, effects_path, approve=None):
@@ -56,7 +58,6 @@ def perform(call, tools, *, effects_path):
     except (Exception, SystemExit) as error:
         said = storable(error)  # an error's text may be as odd as any result
         return result(call, f"{call['name']} failed: {said[MARK]}: {said['text']}", is_error=True)
-    crash_point("after-tool", name=call["name"])
     return result(call, as_content(record(call, value, effects_path)))
 
 
@@ -90,6 +91,7 @@ def says(tool, nature):
 
 
 def _answer(call, tools, effects_path, approve):
+    check(call["input"])  # what can't be saved must not run: its record could not say what was done
     entry = find(known_effects(effects_path), call)
     if entry is not None:
         return result(call, as_content(entry.get("result")))

@@ -1,5 +1,8 @@
 """The real SDK over a real socket: a small local server speaks the Messages API, with ScriptedAPI behind it."""
 import json
+import os
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -7,7 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import anthropic
 import pytest
 
+from course_lib import Tool, load_checkpoint, run_agent
 from course_lib.model import MAX_TOKENS, MODEL, OfflineClient, RequestRefused, as_sdk_error, explain, live_client
+from course_lib.scenarios import SALES_REPORT
 from course_lib.scripted_api import ScriptedAPI
 
 KEY = "sk-ant-" + "not-a-real-key-0123456789"  # in two parts, so that no search for leaked keys finds this line
@@ -58,19 +63,14 @@ def key(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
 
 
-def run(client):
-    """A whole run: ask, answer every call, ask again. Gives the conversation. (Stands in for run_agent.)"""
-    messages = [TASK]
-    while True:
-        reply = client.messages.create(
-            model=MODEL, max_tokens=MAX_TOKENS, messages=messages,
-            tools=[{"name": name, "input_schema": {"type": "object"}} for name in ("read_notes", "write_report")]).to_dict()
-        messages.append({"role": "assistant", "content": reply["content"]})
-        if reply["stop_reason"] != "tool_use":
-            return messages
-        messages.append({"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": block["id"], "content": "größer ✓"}
-            for block in reply["content"] if block["type"] == "tool_use"]})
+TOOLS = {name: Tool(lambda input: "größer ✓", read_only=True) for name in ("read_notes", "write_report")}
+
+
+def run(client, folder):
+    """A whole run of the agent; gives the conversation it saved."""
+    folder.mkdir()
+    run_agent(client, TASK["content"], TOOLS, folder=folder)
+    return load_checkpoint(folder / "checkpoint.json")["messages"]
 
 
 def ask(client, messages):
@@ -80,10 +80,25 @@ def ask(client, messages):
 def test_a_whole_run_over_the_wire_gives_the_conversation_of_the_offline_run(tmp_path):
     log = tmp_path / "requests.jsonl"
     with serving(ScriptedAPI(SCRIPT, log=log).answer) as url, live_client(base_url=url) as client:
-        conversation = run(client)
-    assert conversation == run(OfflineClient(SCRIPT))
+        conversation = run(client, tmp_path / "live")
+    assert conversation == run(OfflineClient(SCRIPT), tmp_path / "offline")
     assert [message["content"] for message in conversation if message["role"] == "assistant"] == [turn["content"] for turn in SCRIPT]
     assert [json.loads(line)["turn"] for line in log.read_text().splitlines()] == [0, 1, 2]
+
+
+def test_the_program_with_live_is_killed_and_resumed_over_the_wire(tmp_path):
+    with serving(ScriptedAPI(SALES_REPORT.script).answer) as url:
+        environment = {**os.environ, "ANTHROPIC_BASE_URL": url, "CRASH_AFTER": "after-effect-write:3"}
+        program = [sys.executable, "-m", "course_lib", "--live", "--dir", str(tmp_path)]
+        killed = subprocess.run(program, env=environment, capture_output=True, text=True)
+        del environment["CRASH_AFTER"]
+        resumed = subprocess.run([*program, "--resume"], env=environment, capture_output=True, text=True)
+    assert (killed.returncode, resumed.returncode) == (137, 0), killed.stderr + resumed.stderr
+    assert resumed.stdout.splitlines()[1:] == [
+        "[resume][reconcile] tool_use_id=toolu_03 name=write_report ledger hit, reusing result, not re-running",
+        "[turn 3][save B] filled in this turn's tool result after resume",
+        "[done] Report written to report.txt, task complete."]
+    assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.iterdir())
 
 
 def test_a_refused_conversation_is_the_sdks_bad_request_and_equal_to_the_one_made_offline():

@@ -39,7 +39,7 @@ def tools(folder):
 
     def write_report(input):
         text = input["text"]
-        with open(report, "w", encoding="utf-8") as file:
+        with open(report, "w", encoding="utf-8", newline="\n") as file:
             file.write(text[:len(text) // 2])
             file.flush()
             crash_point("mid-tool", name="write_report")

@@ -29,7 +29,7 @@ class Scenario:
         for name, text in self.files.items():
             path = Path(folder) / name
             if not path.exists():
-                path.write_text(text, encoding="utf-8")
+                path.write_text(text, encoding="utf-8", newline="\n")
         (Path(folder) / world.REQUESTS).unlink(missing_ok=True)
 
     def client(self, folder):
