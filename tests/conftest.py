@@ -64,7 +64,7 @@ def lab(tmp_path_factory):
             server.kill()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def open_notebook(lab, browser):
     """open_notebook("notebooks/en/lesson_6.ipynb", color_scheme="dark"): the page, every cell run."""
     contexts = []

@@ -5,8 +5,17 @@ LESSON_6 = "notebooks/en/lesson_6.ipynb"
 THEMES = ["JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"]
 
 
+@pytest.fixture(scope="module")
+def lesson(open_notebook):
+    """Lesson 6 with every cell run; the tests share it, each starts by putting CrashLab back."""
+    return open_notebook(LESSON_6)
+
+
 def crash_lab(page):
-    return page.locator(".course-view", has=page.get_by_role("button", name="Kill it at this moment")).first
+    lab = page.locator(".course-view", has=page.get_by_role("button", name="Reset files and world")).first
+    lab.get_by_role("button", name="Reset files and world").click()
+    expect(lab).to_contain_text("Turn 1: before anything has run")
+    return lab
 
 
 def choose(lab, turn, moment):
@@ -20,8 +29,8 @@ def expect(locator):
     return expect(locator)
 
 
-def test_every_cell_of_the_lesson_runs_and_none_shows_an_error(open_notebook):
-    page = open_notebook(LESSON_6)
+def test_every_cell_of_the_lesson_runs_and_none_shows_an_error(lesson):
+    page = lesson
     kinds = page.evaluate("""() => window.jupyterapp.shell.currentWidget.content.widgets
         .filter(cell => cell.model.type === 'code').map(cell => [cell.model.executionCount, cell.model.outputs.toJSON().map(o => o.output_type)])""")
     assert len(kinds) > 20
@@ -29,8 +38,8 @@ def test_every_cell_of_the_lesson_runs_and_none_shows_an_error(open_notebook):
     assert not [outputs for _, outputs in kinds if "error" in outputs]
 
 
-def test_a_student_kills_at_the_ledger_write_and_resumes_by_mouse(open_notebook):
-    lab = crash_lab(open_notebook(LESSON_6))
+def test_a_student_kills_at_the_ledger_write_and_resumes_by_mouse(lesson):
+    lab = crash_lab(lesson)
     choose(lab, 3, "②' the ledger knows, save B is missing")
     expect(lab).to_contain_text("after-effect-write:3")
     lab.get_by_role("button", name="Kill it at this moment").click()
@@ -44,9 +53,8 @@ def test_a_student_kills_at_the_ledger_write_and_resumes_by_mouse(open_notebook)
     expect(lab).to_contain_text("Nothing has been run yet.")
 
 
-def test_a_student_kills_and_resumes_with_the_keyboard_alone(open_notebook):
-    page = open_notebook(LESSON_6)
-    lab = crash_lab(page)
+def test_a_student_kills_and_resumes_with_the_keyboard_alone(lesson):
+    page, lab = lesson, crash_lab(lesson)
     lab.get_by_label("Turn").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
@@ -64,8 +72,8 @@ def test_a_student_kills_and_resumes_with_the_keyboard_alone(open_notebook):
     expect(lab).to_contain_text("ledger miss with side effects, unresolvable, appending is_error")
 
 
-def test_an_answer_stays_hidden_until_the_student_commits(open_notebook):
-    question = open_notebook(LESSON_6).locator(".course-view", has_text="Somebody wants to save a write").first
+def test_an_answer_stays_hidden_until_the_student_commits(lesson):
+    question = lesson.locator(".course-view", has_text="Somebody wants to save a write").first
     reason = question.get_by_text("A kill between the model's call and Point B leaves no trace").nth(1)
     expect(reason).to_be_hidden()
     question.get_by_role("button", name="This is my answer").click()
@@ -77,9 +85,9 @@ def test_an_answer_stays_hidden_until_the_student_commits(open_notebook):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_widgets_and_outputs_are_accessible_in_each_theme(open_notebook, theme):
+def test_widgets_and_outputs_are_accessible_in_each_theme(lesson, theme):
     from axe_playwright_python.sync_playwright import Axe
-    page = open_notebook(LESSON_6)
+    page = lesson
     page.evaluate("async theme => await window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
     lab = crash_lab(page)
     choose(lab, 3, "②' the ledger knows, save B is missing")
@@ -91,8 +99,9 @@ def test_widgets_and_outputs_are_accessible_in_each_theme(open_notebook, theme):
                                       for rule in report["violations"] for node in rule["nodes"][:3]]
 
 
-def test_nothing_is_wider_than_a_projector_or_a_small_laptop(open_notebook):
-    page = open_notebook(LESSON_6, width=1000)
+def test_nothing_is_wider_than_a_projector_or_a_small_laptop(lesson):
+    page = lesson
+    page.set_viewport_size({"width": 1000, "height": 800})
     lab = crash_lab(page)
     choose(lab, 3, "②' the ledger knows, save B is missing")
     expect(lab).to_contain_text("after-effect-write:3")
