@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections import deque
+from contextlib import contextmanager
 from pathlib import Path
 
 OLDEST = (3, 11)
@@ -37,7 +38,7 @@ def main(argv):
     if argv[0] not in COMMANDS:
         stop(f"run.py does not know {argv[0]!r}: use one of {', '.join(COMMANDS)}, as in `python3 run.py lab`.")
     if not is_ready():
-        set_up()
+        make_ready()
     hand_over([str(PYTHON)] + COMMANDS[argv[0]] + argv[1:])
 
 
@@ -67,6 +68,31 @@ def fingerprint():
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
+def make_ready():
+    try:
+        with one_at_a_time():
+            if not is_ready():          # another start may have done it meanwhile
+                set_up()
+    except KeyboardInterrupt:
+        stop("\nStopped before the set-up was finished; the next start begins it afresh.")
+
+
+@contextmanager
+def one_at_a_time():
+    """Two first starts side by side would clear each other's work: the second waits."""
+    with open(__file__, encoding="utf-8") as lock:
+        try:
+            import fcntl
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say("Another start is setting up the course, waiting for it ...")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        except (ImportError, OSError):
+            pass                        # Windows, which keeps files in use from being cleared; some network drives
+        yield
+
+
 def set_up():
     """Always from scratch: mending what an interrupted or older set-up left is not worth its surprises."""
     check_tools()
@@ -80,8 +106,6 @@ def set_up():
     except OSError as error:
         stop(f"The course could not set up {VENV} ({error.strerror or error}): "
              "copy the course to a folder of your own with free space and start it there.")
-    except KeyboardInterrupt:
-        stop("\nStopped before the set-up was finished; the next start begins it afresh.")
     say(f"Set up in {time.monotonic() - started:.0f} s.")
 
 
@@ -112,14 +136,14 @@ def install():
     total = sum(line[:1].isalnum() for line in (ROOT / "constraints.txt").read_text().splitlines())
     code, last_lines = follow(
         [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off",
-         "-c", str(ROOT / "constraints.txt"), "-e", f"{ROOT}[test]"], Progress(total))
+         "-c", "constraints.txt", "-e", ".[test]"], Progress(total))
     if code:
         give_up("pip could not install the course's packages", last_lines,
                 "check the network connection and the free disk space, and start again")
 
 
 def follow(command, see):
-    """Run a command; show each line of its output to ``see`` and keep the last ones."""
+    """Run a command in the course's folder; show each line of its output to ``see`` and keep the last ones."""
     last_lines = deque(maxlen=12)
     with subprocess.Popen(command, cwd=str(ROOT), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, encoding="utf-8", errors="replace") as process:

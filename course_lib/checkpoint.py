@@ -100,7 +100,9 @@ def opening(task):
 
 def is_finished(checkpoint):
     """Whether the last message is the model's final answer, so that there is nothing left to ask."""
-    return checkpoint["pendingToolUse"] is None and checkpoint["messages"][-1]["role"] == "assistant"
+    last = checkpoint["messages"][-1]
+    return checkpoint["pendingToolUse"] is None and last["role"] == "assistant" and not any(
+        block["type"] == "tool_use" for block in last["content"] if isinstance(block, dict))
 
 
 def _moment(checkpoint):

@@ -5,12 +5,12 @@ owner, the count of attempts, the fingerprint of task and tools.
 """
 import os
 import secrets
-import sys
 from pathlib import Path
 
 from . import checkpoint, ledger
 from .checkpoint import CheckpointMissing, CheckpointError, is_finished, load_checkpoint
 from .ledger import broken_ledgers
+from .moments import alert
 from .storage import StorageError, reason, sweep, sync_folder
 
 OURS = (checkpoint.FILE, ledger.FILE)  # a fresh start clears these names and no others
@@ -60,9 +60,9 @@ def _say_what_is_lost(path):
     except CheckpointMissing:
         return
     except CheckpointError as error:
-        print(f"[fresh start] a checkpoint that can't be trusted is thrown away: {error}", file=sys.stderr)
+        alert(f"[fresh start] a checkpoint that can't be trusted is thrown away: {error}")
         return
     if not is_finished(scene):
         pending = scene["pendingToolUse"]
-        print(f"[fresh start] an unfinished run is thrown away: turn={scene['turns']} "
-              f"pending={pending['name'] if pending else 'null'}; --resume would have gone on with it", file=sys.stderr)
+        alert(f"[fresh start] an unfinished run is thrown away: turn={scene['turns']} "
+              f"pending={pending['name'] if pending else 'null'}; --resume would have gone on with it")

@@ -1,4 +1,5 @@
 """The lesson's terminal lines, made from the stream of moments. (lesson 6)"""
+from .moments import ALERT
 
 _VERDICTS = {
     "hit": "ledger hit, reusing result, not re-running",
@@ -21,7 +22,7 @@ def line(moment):
         return f"[resume] read turn={moment.turn} pending={facts['pending'] or 'null'}"
     if moment.label == "reconciled":
         return f"[resume][reconcile] tool_use_id={facts['id']} name={facts['name']} {_VERDICTS[facts['branch']]}"
-    return None
+    return facts["text"] if moment.label == ALERT else None
 
 
 def plain(text):
@@ -30,7 +31,7 @@ def plain(text):
 
 
 def print_line(moment):
-    """A listener that prints."""
+    """A listener that prints. (Alerts are on stderr already.)"""
     text = line(moment)
-    if text is not None:
+    if text is not None and moment.label != ALERT:
         print(text, flush=True)

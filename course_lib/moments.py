@@ -8,6 +8,7 @@ A simulated crash is raised from here. It leaves out what only a real kill shows
 (buffers of the operating system, half-flushed pages); scenarios/child.py kills for real.
 """
 import re
+import sys
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -24,6 +25,7 @@ LABELS = (
     "mid-save-b", "after-save-b",
     "mid-final-save", "after-final-save",
 )
+ALERT = "alert"  # the remark that carries a line for a person
 
 
 class SimulatedCrash(BaseException):
@@ -64,11 +66,12 @@ class Run:
     durability: ``"power-loss"`` syncs file and folder at each save, ``"kill"`` syncs nothing.
     clock: gives the text of a ledger entry's ``at``.
     functions: a student's own functions, by the name of the one they stand in for.
+    quiet: alerts go to the listeners only, not to stderr as well.
 
     Use it as ``with Run(...) as run:``; calls made outside any run get a plain one each.
     """
 
-    def __init__(self, *, crash_after=None, listeners=(), durability="power-loss", clock=utc_now, functions=None):
+    def __init__(self, *, crash_after=None, listeners=(), durability="power-loss", clock=utc_now, functions=None, quiet=False):
         if durability not in ("power-loss", "kill"):
             raise ValueError(f"durability is power-loss or kill, not {durability}")
         self.crash_after = crash_after
@@ -76,6 +79,7 @@ class Run:
         self.durability = durability
         self.clock = clock
         self.functions = dict(functions or {})
+        self.quiet = quiet
         self.counts = {}
         self.unwritten = {}  # ledger entries whose write failed; they go out with the next one
         self.turn = 0  # the turn under way
@@ -120,6 +124,13 @@ def crash_point(label, /, **facts):
 def remark(name, /, **facts):
     """Tell the listeners something that is no place to die, such as reconcile's verdict."""
     current().remark(name, facts)
+
+
+def alert(text):
+    """Tell a person something that neither the model nor the caller can act on."""
+    remark(ALERT, text=text)
+    if not current().quiet:
+        print(text, file=sys.stderr)
 
 
 def part(function):

@@ -5,13 +5,13 @@ The ledger can, except in the one window between effect and record; what is left
 told to the model as it is: unknown. (lessons 3, 4 and 6)
 """
 import copy
-import sys
 
 from . import checkpoint, ledger
 from .checkpoint import NotACheckpoint, is_finished, load_checkpoint, save_checkpoint
+from .errors import CourseError
 from .guard import preflight, sweep_all
 from .ledger import LedgerError, find, known_effects, load_effects, set_aside, was_set_aside
-from .moments import current, part, remark
+from .moments import alert, current, part, remark
 from .tools import perform, record, result, says
 from .transcript import check_transcript
 from .values import as_content, same, storable
@@ -60,7 +60,8 @@ def take_up(folder, tools):
     _open_ledger(effects_path)
     run.reconciling = True
     answer = part(reconcile)(scene, tools, effects_path=effects_path)
-    if answer is not None:
+    if pending is not None:
+        _check_answer(answer, pending)
         close_turn(scene, answer)
         part(save_checkpoint)(path, scene)
     run.reconciling = False
@@ -79,6 +80,13 @@ def close_turn(scene, answer):
                for call in calls]
     scene["messages"].append({"role": "user", "content": results})
     scene["pendingToolUse"] = None
+
+
+def _check_answer(answer, call):
+    # Somebody's own reconcile may stand in; what it gives must be the answer to the pending call.
+    if type(answer) is not dict or answer.get("type") != "tool_result" or answer.get("tool_use_id") != call["id"]:
+        raise CourseError(f"reconcile gave no tool_result for the pending {call['name']} ({call['id']}) but {answer!r:.100}; "
+                          "whatever is known, each call needs its answer.")
 
 
 def _verdict(call, branch):
@@ -107,7 +115,7 @@ def _verified(tool, call):
     try:
         return tool.verify(copy.deepcopy(call["input"]), call["id"])
     except (Exception, SystemExit) as error:
-        print(f"[verify failed] tool_use_id={call['id']} name={call['name']}: {storable(error)['text']}", file=sys.stderr)
+        alert(f"[verify failed] tool_use_id={call['id']} name={call['name']}: {storable(error)['text']}")
         return None
 
 
@@ -117,7 +125,7 @@ def _open_ledger(effects_path):
         part(load_effects)(effects_path)
     except LedgerError as error:
         moved = set_aside(effects_path)
-        print(f"[ledger set aside] {error} It is kept as {moved.name}; what it knew counts as unknown.", file=sys.stderr)
+        alert(f"[ledger set aside] {error} It is kept as {moved.name}; what it knew counts as unknown.")
 
 
 def _rebuild_turn(scene):

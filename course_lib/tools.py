@@ -6,12 +6,11 @@ has; and a failed write is never reported to the model as a failed tool, since i
 call again under a new id and the effect would happen twice. (lessons 4 and 6)
 """
 import copy
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .ledger import find, known_effects, save_effect
-from .moments import crash_point, current, part
+from .moments import alert, crash_point, current, part
 from .values import MARK, as_content, check, storable
 
 
@@ -68,8 +67,8 @@ def record(call, value, effects_path):
     try:
         part(save_effect)(effects_path, call["id"], entry)
     except Exception as error:  # the effect is real whatever became of its record: a person has to know, not the model
-        print(f"[ledger write failed] tool_use_id={call['id']} name={call['name']}: it did happen, "
-              f"and a resume could not know; check by hand. Cause: {error}", file=sys.stderr)
+        alert(f"[ledger write failed] tool_use_id={call['id']} name={call['name']}: it did happen, "
+              f"and a resume could not know; check by hand. Cause: {error}")
     return value
 
 

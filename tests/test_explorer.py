@@ -298,6 +298,12 @@ def save_that_survives_a_kill(path, scene):
         pass
 
 
+def save_that_drops_the_result(path, scene):
+    checkpoint.save_checkpoint(path, scene)
+    if scene["messages"][-1]["role"] == "user":
+        scene["messages"].pop()
+
+
 def reconcile_that_answers_nothing(scene, tool_set, *, effects_path):
     return None
 
@@ -340,7 +346,8 @@ def load_that_remarks_on_each_try(path):
     ("save_checkpoint", save_by_a_temp_file_of_its_own, "left-over", "Started, killed at mid-save-a:1 in turn 1; started, ran to its end."),
     ("save_checkpoint", save_that_tidies_up_after_a_kill, "tidied", "Started, killed at mid-save-a:1 in turn 1; started, ran to its end."),
     ("save_checkpoint", save_that_survives_a_kill, "undead", "Started, killed at mid-save-a:1 in turn 1; resumed, ran to its end."),
-    ("reconcile", reconcile_that_answers_nothing, "refused", "Started, killed at after-save-a:1 in turn 1; resumed, ran to its end."),
+    ("save_checkpoint", save_that_drops_the_result, "refused", "Started, ran to its end."),
+    ("reconcile", reconcile_that_answers_nothing, "unfinished", "Started, killed at after-save-a:1 in turn 1; resumed, ran to its end."),
     ("reconcile", reconcile_that_says_not_run, "forgotten", "Started, killed at after-tool:3 in turn 3; resumed, ran to its end."),
     ("reconcile", reconcile_that_always_says_unknown, "denied", "Started, killed at after-save-a:1 in turn 1; resumed, ran to its end."),
     ("load_effects", load_that_forgets_the_ledger, "unrecorded", "Started, ran to its end."),

@@ -40,7 +40,7 @@ def start(scenario, folder, *, resume=False, crash_after=None, listeners=(), fun
     """Run the scenario in this process. crash_after: ``(label, n)`` or None. Gives an Outcome."""
     outcome = Outcome()
     hear = _hearer(outcome)
-    with Run(crash_after=crash_after, listeners=[hear, *listeners], durability="kill", clock=_clock(folder), functions=functions):
+    with Run(crash_after=crash_after, listeners=[hear, *listeners], durability="kill", clock=_clock(folder), functions=functions, quiet=True):
         try:
             text = work(scenario, folder, resume=resume, max_turns=max_turns)
         except SimulatedCrash as crash:
