@@ -89,7 +89,7 @@ def save_checkpoint(path, checkpoint):
     data = encode(checkpoint)
     _check(checkpoint, path.name, "nothing was saved")
     pending = checkpoint["pendingToolUse"]
-    write_atomic(path, data, moment=_moment(checkpoint), pending=pending and pending["name"])
+    write_atomic(path, data, moment=moment_of(checkpoint), pending=pending and pending["name"])
 
 
 def opening(task):
@@ -105,7 +105,8 @@ def is_finished(checkpoint):
         block["type"] == "tool_use" for block in last["content"] if isinstance(block, dict))
 
 
-def _moment(checkpoint):
+def moment_of(checkpoint):
+    """Which save this is: ``"save-a"``, ``"save-b"`` or ``"final-save"``."""
     if checkpoint["pendingToolUse"] is not None:
         return "save-a"
     return "final-save" if is_finished(checkpoint) else "save-b"

@@ -132,8 +132,8 @@ def test_a_child_works_in_the_folder_as_this_process_would_name_it(new_folder, m
 
 
 @pytest.mark.parametrize("scenario, folder, why", [
-    (replace(SALES_REPORT, name="tea-party"), "", "invalid choice: 'tea-party'"),
-    (SALES_REPORT, "not-there", "FileNotFoundError: "),
+    (replace(SALES_REPORT, files={"no/such/folder.txt": ""}), "", "FileNotFoundError: "),
+    (SALES_REPORT, "not-there", "The folder not-there can't be written: No such file or directory"),
 ])
 def test_a_child_that_fails_is_told_as_an_error_in_words(new_folder, scenario, folder, why, capfd):
     outcome = start_in_child(scenario, new_folder() / folder)

@@ -23,7 +23,7 @@ def one_call(function, input, **nature):
 
     call = {"type": "tool_use", "id": "toolu_01", "name": name, "input": input}
     return Scenario(
-        name=f"one-call-{name}", task=f"Call {name} once.", files={}, tools=tools, approve=lambda name, input: True,
+        name=f"one-call-{name}", task=f"Call {name} once.", files={}, tools=tools, effect=name, approve=lambda name, input: True,
         script=[{"content": [call], "stop_reason": "tool_use"},
                 {"content": [{"type": "text", "text": f"{name} is done."}], "stop_reason": "end_turn"}])
 

@@ -3,9 +3,12 @@
 Both ways announce the same moments and leave the same bytes. Nothing is printed; the
 terminal's lines are in the outcome.
 """
+import base64
 import json
+import re
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +16,14 @@ from pathlib import Path
 from .. import log
 from ..agent import MAX_TURNS, run_agent
 from ..errors import CourseError
-from ..moments import Moment, Run, SimulatedCrash
+from ..guard import preflight
+from ..model import RequestRefused, explain
+from ..moments import Moment, Run, SimulatedCrash, part
 from . import world
+from .student import place
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 5.0  # seconds that code in a child may take from one moment to the next
 
 
 @dataclass
@@ -22,22 +31,29 @@ class Outcome:
     """How one start or resume ended.
 
     status: "done", "killed" or "error". text: the final answer, the crash or the error.
-    lines: what a terminal would show. moments: every Moment, in order.
+    lines: what a terminal would show. moments: every Moment, in order. refused: whether the API
+    would not take a request. open_line: printed text whose line is not ended yet.
     """
 
     status: str = ""
     text: str = ""
     lines: list = field(default_factory=list)
     moments: list = field(default_factory=list)
+    refused: bool = False
+    open_line: str = ""
 
     def end(self, status, text, line=None):
         self.status, self.text = status, text
-        self.lines += [line] if line else []
+        self.lines += filter(None, [self.open_line, line])
+        self.open_line = ""
         return self
 
 
 def start(scenario, folder, *, resume=False, crash_after=None, listeners=(), functions=None, max_turns=MAX_TURNS):
-    """Run the scenario in this process. crash_after: ``(label, n)`` or None. Gives an Outcome."""
+    """Run the scenario in this process. crash_after: ``(label, n)`` or None. Gives an Outcome.
+
+    functions: in place of the library's, see Run; what they raise is raised here.
+    """
     outcome = Outcome()
     hear = _hearer(outcome)
     with Run(crash_after=crash_after, listeners=[hear, *listeners], durability="kill", clock=_clock(folder), functions=functions, quiet=True):
@@ -46,50 +62,97 @@ def start(scenario, folder, *, resume=False, crash_after=None, listeners=(), fun
         except SimulatedCrash as crash:
             return outcome.end("killed", str(crash), f"[kill] {crash}")
         except CourseError as error:
-            return outcome.end("error", str(error), str(error))
+            outcome.refused = isinstance(error, RequestRefused)
+            return outcome.end("error", explain(error), explain(error))
     return outcome.end("done", text, f"[done] {text}")
 
 
-def start_in_child(scenario, folder, *, resume=False, crash_after=None, listeners=()):
+def start_in_child(scenario, folder, *, resume=False, crash_after=None, listeners=(), policy=None, functions=None, patience=PATIENCE):
     """The same in a process of its own, which is killed with SIGKILL at crash_after.
 
     The child stops at every moment until it is told to go on, so the kill hits the very
-    instant; the listeners hear of each moment while the child stands still in it.
+    instant; the listeners hear of each moment while the child stands still in it. policy:
+    functions of ours; functions: a student's, whose file calls are moments too, and whose
+    errors come back as a sentence. patience: seconds the code may take from one moment to the next.
+    Raises CourseError where a function can't be carried into another process.
     """
-    outcome, cause = Outcome(), ""
-    hear = _hearer(outcome)
-    command = [sys.executable, "-m", "course_lib.scenarios.child", scenario.name, str(Path(folder).resolve()), *(["--resume"] if resume else [])]
-    root = Path(__file__).resolve().parents[2]
-    with suppress(BrokenPipeError), subprocess.Popen(  # a broken pipe: someone else killed it while it stood still
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, encoding="utf-8", errors="replace", cwd=root) as child:
-        for line in child.stdout:
-            if not line.startswith("{"):  # a warning, or the traceback it dies of
-                cause = line.rstrip()
-                outcome.lines.append(cause)
-                continue
-            said = json.loads(line)
-            if "status" in said:
-                return outcome.end(said["status"], said["text"], said["line"])
-            moment = Moment(**said)
-            for listener in (hear, *listeners):
-                listener(moment)
-            if (moment.label, moment.count) == crash_after:
-                child.kill()
-                child.wait()
-                return outcome.end("killed", f"SIGKILL at {moment.label}:{moment.count}", f"[kill] SIGKILL at {moment.label}:{moment.count}")
-            child.stdin.write("\n")
-            child.stdin.flush()
-    text = f"The child process ended before its run did, with exit code {child.returncode}. {cause}".strip()
+    outcome = Outcome()
+    job = _pack({"scenario": scenario, "folder": Path(folder).resolve(), "resume": resume, "policy": policy or {},
+                 "functions": functions or {}, "patience": patience})
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
+        with suppress(BrokenPipeError), subprocess.Popen(  # a broken pipe: it is gone already
+                [sys.executable, "-m", "course_lib.scenarios.child"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=complaints, text=True, encoding="utf-8", errors="replace") as child:
+            _tell(child, job)
+            if _follow(child, outcome, [_hearer(outcome), *listeners], crash_after, functions or {}):
+                return outcome
+        text = _why_it_ended(child.returncode, complaints, patience, functions or {})
     return outcome.end("error", text, text)
 
 
 def work(scenario, folder, *, resume, max_turns=MAX_TURNS):
     """One start or resume with the scenario's own world, model and tools, inside the current Run."""
     if not resume:
+        preflight(folder)
         scenario.lay_out(folder)
-    return run_agent(scenario.client(folder), scenario.task, scenario.tools(folder), folder=folder, resume=resume,
+    return part(run_agent)(scenario.client(folder), scenario.task, scenario.tools(folder), folder=folder, resume=resume,
                      max_turns=max_turns, approve=scenario.approve)
+
+
+def _follow(child, outcome, listeners, crash_after, functions):
+    """Hear the child to its outcome or to its kill; False where it ends before either."""
+    for line in child.stdout:
+        said = json.loads(line)
+        if "status" in said:
+            outcome.refused = said["refused"]
+            return outcome.end(said["status"], said["text"], said["line"])
+        if "broke" in said:
+            text = said["broke"] + (f", in {place(functions, *said['frame'])}." if said["frame"] else ".")
+            return outcome.end("error", text, text)
+        if "printed" in said:
+            _print(outcome, said["printed"])
+            continue
+        moment = Moment(**said)
+        for listener in listeners:
+            listener(moment)
+        if (moment.label, moment.count) == crash_after:
+            child.kill()
+            child.wait()
+            text = f"SIGKILL at {moment.label}:{moment.count}"
+            return outcome.end("killed", text, f"[kill] {text}")
+        _tell(child, "")
+    return False
+
+
+def _pack(job):
+    import cloudpickle  # late: only a child needs it
+    try:
+        return base64.b64encode(cloudpickle.dumps(job)).decode()
+    except Exception as error:
+        raise CourseError(f"Your code can't be carried into a process of its own ({error}); let it use plain values and imports only.") from error
+
+
+def _tell(child, line):
+    child.stdin.write(line + "\n")
+    child.stdin.flush()
+
+
+def _print(outcome, text):
+    """Add printed text to the terminal, which goes on in the last line unless that was ended."""
+    *whole, rest = (outcome.open_line + text).split("\n")
+    outcome.lines += whole
+    outcome.open_line = rest
+
+
+def _why_it_ended(code, complaints, patience, functions):
+    complaints.seek(0)
+    text = complaints.read()
+    if "Timeout (" in text:
+        frames = re.findall(r'File "(.+)", line (\d+) in (.+)', text)
+        _, line, name = next((frame for frame in frames if "course_lib" not in frame[0]), frames[0])
+        return f"{name} did not come back within {patience:g} seconds and was cut off, at {place(functions, name, int(line))}."
+    cause = (text.strip().splitlines() or [""])[-1]
+    return f"The child process ended before its run did, with exit code {code}. {cause}".strip()
 
 
 def _hearer(outcome):

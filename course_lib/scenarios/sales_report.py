@@ -65,6 +65,7 @@ SALES_REPORT = Scenario(
     task=TASK,
     files={"sales-notes.txt": NOTES},
     tools=tools,
+    effect="write_report",
     script=[
         _turn("First I read the notes.", "toolu_01", "read_notes", {}),
         _turn("How long are they?", "toolu_02", "count_words", {}),

@@ -14,6 +14,7 @@ class Scenario:
     files: what the world holds before the first request, ``{name: text}``.
     script: the model's responses, ``[{"content": [...], "stop_reason": str}, ...]``.
     tools: folder → ``{name: Tool}``, so that a tool acts on that folder's world.
+    effect: the tool whose work the oracle judges.
     approve: what the person at the approval gate answers, as run_tool_uses takes it.
     """
 
@@ -22,6 +23,7 @@ class Scenario:
     files: dict
     script: list
     tools: Callable[[Path], dict]
+    effect: str
     approve: Callable[[str, dict], bool] | None = None
 
     def lay_out(self, folder):

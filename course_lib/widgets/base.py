@@ -26,14 +26,23 @@ STYLE = """<style>
  color:var(--jp-content-font-color1,CanvasText);background:var(--jp-layout-color1,Canvas)}
 .course-view .widget-html-content{line-height:1.5;white-space:normal;overflow:visible}
 .course-view .widget-radio-box label{display:flex;flex-direction:row-reverse;justify-content:flex-end;align-items:flex-start;white-space:normal;height:auto;line-height:1.4;margin:2px 0}
-.course-view .widget-radio-box input{flex:none;margin:.25em .5em 0 0}
+.course-view .widget-radio-box input{flex:none;margin:.15em .5em 0 0}
 .course-view .widget-radio-box{max-width:100%}
 .course-view .widget-label{min-width:0;white-space:normal}
+.course-view .course-timeline{width:auto;table-layout:auto;margin:.3em 0}
+.course-view .course-timeline th{font-weight:400;vertical-align:middle;font-size:.85em;padding:0 .25em;text-align:center;white-space:nowrap}
+.course-view .course-timeline td{padding:1px}
+.course-view .course-timeline button{min-width:2.6em;height:1.9em;cursor:pointer;font:inherit;color:var(--jp-content-font-color1,CanvasText);
+ background:var(--jp-layout-color2,Canvas);border:1px solid var(--jp-content-font-color2,CanvasText);border-radius:1em}
+.course-view .course-timeline button[aria-checked=true]{font-weight:700;color:var(--jp-layout-color1,Canvas);
+ background:var(--jp-content-font-color1,CanvasText);border-radius:0;outline:2px solid var(--jp-content-font-color1,CanvasText);outline-offset:1px}
+.course-view.course-presenter{--jp-code-font-size:17px;--jp-widgets-font-size:17px;--jp-widgets-inline-height:36px;font-size:17px}
 .course-view .jupyter-button{color:var(--jp-content-font-color1,CanvasText);background:var(--jp-layout-color2,Canvas);
  border:1px solid var(--jp-content-font-color2,CanvasText)}
 .course-view .jupyter-button:disabled{opacity:1;color:var(--jp-content-font-color2,GrayText);border-style:dashed}
 .course-view .jupyter-button:focus-visible,.course-view input:focus-visible,.course-view select:focus-visible,
-.course-view textarea:focus-visible{outline:3px solid var(--jp-brand-color1,Highlight);outline-offset:2px}
+
+.course-view textarea:focus-visible,.course-view summary:focus-visible,.course-view [role=radio]:focus-visible{outline:3px solid var(--jp-brand-color1,Highlight);outline-offset:2px}
 </style>"""
 
 

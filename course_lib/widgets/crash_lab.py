@@ -1,16 +1,20 @@
-"""CrashLab: choose the instant, kill the agent there, look at both files, resume, look again.
+"""CrashLab: choose the instant, predict, kill the agent there, look at both files, resume, look again.
 
 The next leg (start or resume) is rehearsed on a copy of the folder, so its moments can be
-looked at before anything is run. Killing runs it for real, up to the chosen moment.
+looked at before anything is run. Killing runs it for real, up to the chosen moment. A
+resume's moments stay hidden until the student has said what will happen.
 """
 import ipywidgets as W
 
 from .. import checkpoint, ledger, log
-from ..scenarios import SCENARIOS, world
+from ..scenarios import SCENARIOS, forecast, oracle, world
 from ..scenarios.experiment import AT_START, Experiment
+from ..scenarios.policies import LESSON_6, POLICIES
 from ..words import tr
 from .base import View
 from .panels import columns, esc, files_panel, log_panel, world_panel
+from .prediction import branch_choices, evidence, outcome_choices, verdict_html
+from .timeline import Timeline, grid
 
 MARKS = {"after-save-a": "①", "after-approval": "①", "after-intent": "①", "after-tool": "②", "mid-effect-write": "②",
          "after-effect-write": "②'", "mid-save-b": "②'", "after-save-b": "③"}
@@ -59,31 +63,36 @@ def picture(scenario, leg, index, past):
 
 
 class CrashLab(View):
-    """The widget. scenario: a name such as ``"sales-report"``, or a Scenario; functions: a student's own, by name.
+    """The widget. scenario: a name such as ``"sales-report"``, a Scenario, or a scenario code.
 
-    All of it can be done from Python too: ``choose(label, count)``, ``kill()``, ``resume()``
-    and ``reset()`` are what the buttons call, ``text`` is what stands in the panels.
+    functions: a student's own, by the name of the library's; they run in a child process only.
+    really: kill by a real SIGKILL of a child process. presenter: for a room, with large type,
+    real kills and no predictions. All of it can be done from Python too: ``choose(label, count)``,
+    ``kill()``, ``predict(branch, outcome)``, ``resume()``, ``reset()`` and ``open_code(text)`` are
+    what the controls call; ``text`` is the terminal, ``code`` the scenario code.
     """
 
-    def __init__(self, scenario="sales-report", *, functions=None):
-        self.experiment = Experiment(SCENARIOS[scenario] if isinstance(scenario, str) else scenario, functions=functions)
-        self.turn = W.Dropdown(description=tr("Turn"), layout=W.Layout(width="auto"), style={"description_width": "initial"})
-        self.moment = W.Dropdown(description=tr("Moment"), layout=W.Layout(flex="1 1 20em"), style={"description_width": "initial"})
-        self.earlier, self.later = _button(tr("◀ earlier")), _button(tr("later ▶"))
-        self.kill_button, self.run_button = _button(tr("Kill it at this moment"), "bolt"), _button("", "play")
-        self.reset_button = _button(tr("Reset files and world"), "undo")
-        self.head, self.view = W.HTML(), W.HTML()
+    def __init__(self, scenario="sales-report", *, functions=None, really=False, presenter=False):
+        self.functions, self.predicts = functions, not presenter
+        self.committed = None  # (branch, outcome): indices of the choices, once committed
+        self._make_controls(really or presenter)
         row = W.Layout(flex_flow="row wrap", align_items="center")
-        super().__init__([W.HBox([self.turn, self.moment, self.earlier, self.later], layout=row),
-                          W.HBox([self.kill_button, self.run_button, self.reset_button], layout=row), self.head, self.view])
-        self.on_change(self.turn, self._list_moments)
-        self.on_change(self.moment, self._show)
-        self.on_click(self.earlier, lambda: self._step(-1))
-        self.on_click(self.later, lambda: self._step(+1))
-        self.on_click(self.kill_button, self.kill)
-        self.on_click(self.run_button, self.resume)
-        self.on_click(self.reset_button, self.reset)
-        self._prepare()
+        super().__init__([
+            W.HBox([self.policy, self.real, self.reset_button], layout=row),
+            self.timeline, self.moments_row,
+            W.HBox([self.kill_button, self.run_button], layout=row),
+            self.question, self.head, self.view, self.code_row])
+        if presenter:
+            self.add_class("course-presenter")
+        self._wire()
+        if functions or not isinstance(scenario, str):
+            self.code_row.layout.display = "none"  # a code can't name somebody's own code
+        if isinstance(scenario, str) and "/" in scenario:
+            self.open_code(scenario)
+        else:
+            self._begin(SCENARIOS[scenario] if isinstance(scenario, str) else scenario, LESSON_6)
+
+    # --- what one can do ---------------------------------------------------------------
 
     def choose(self, label, count=1):
         """Look at a moment of the next leg. Raises ValueError where the leg has no such moment."""
@@ -96,37 +105,116 @@ class CrashLab(View):
     def kill(self):
         """Run up to the chosen moment and die there."""
         moment = self.leg.recording.moments[self.moment.value]
-        self.experiment.run((moment.label, moment.count))
+        self._run((moment.label, moment.count))
+
+    def predict(self, branch, outcome):
+        """Commit to what the resume will do. branch, outcome: positions of the choices, from 0."""
+        self.committed = (branch, outcome)
         self._prepare()
 
     def resume(self):
         """Run the next leg to its end."""
-        self.experiment.run()
-        self._prepare()
+        self._run(None)
 
     def reset(self):
         """Files and world as if nothing had happened."""
-        self.experiment.reset()
-        self._prepare()
+        self._begin(self.experiment.scenario, self.experiment.policy)
+
+    def open_code(self, text):
+        """Bring up the run that a scenario code names, all its crashes done. Raises CourseError."""
+        self._take(Experiment.from_code(text))
 
     @property
     def text(self):
         """The terminal of all legs so far."""
         return "\n".join(self._past())
 
+    @property
+    def code(self):
+        """The scenario code of what has been run."""
+        return self.experiment.code
+
     def static_html(self):
         return f"{self.head.value}{self.view.value}"
 
     def __repr__(self):
-        return f"CrashLab({self.experiment.scenario.name!r})"
+        return f"CrashLab({self.code!r})"
+
+    # --- controls ----------------------------------------------------------------------
+
+    def _make_controls(self, really):
+        narrow = {"style": {"description_width": "initial"}}
+        self.policy = W.Dropdown(description=tr("Policy"), options=[(tr(policy.title), name) for name, policy in POLICIES.items()],
+                                 value=LESSON_6.name, layout=W.Layout(width="auto"), **narrow)
+        self.real = W.Checkbox(description=tr("real SIGKILL, in a process of its own"), value=really, indent=False, layout=W.Layout(width="auto"))
+        self.timeline = Timeline()
+        self.turn = W.Dropdown(description=tr("Turn"), layout=W.Layout(width="auto"), **narrow)
+        self.moment = W.Dropdown(description=tr("Moment"), layout=W.Layout(flex="1 1 20em"), **narrow)
+        self.earlier, self.later = _button(tr("◀ earlier")), _button(tr("later ▶"))
+        self.moments_row = W.HBox([self.turn, self.moment, self.earlier, self.later], layout=W.Layout(flex_flow="row wrap", align_items="center"))
+        self.kill_button, self.run_button = _button(tr("Kill it at this moment"), "bolt"), _button("", "play")
+        self.reset_button = _button(tr("Reset files and world"), "undo")
+        self.branch = W.RadioButtons(layout=W.Layout(width="auto"))
+        self.outcome = W.RadioButtons(layout=W.Layout(width="auto"))
+        self.commit_button = _button(tr("This is my prediction"), "check")
+        halves = [W.VBox([W.HTML(f"<b>{esc(title)}</b>"), choices], layout=W.Layout(flex="1 1 20em", min_width="0"))
+                  for title, choices in [(tr("Before you resume: which way will it go?"), self.branch), (tr("And in the end?"), self.outcome)]]
+        self.question = W.VBox([W.HBox(halves, layout=W.Layout(flex_flow="row wrap")), self.commit_button])
+        self.code_field = W.Text(description=tr("Scenario code"), continuous_update=False, layout=W.Layout(flex="1 1 30em"), **narrow)
+        self.open_button = _button(tr("Open this code"))
+        self.code_row = W.HBox([self.code_field, self.open_button], layout=W.Layout(flex_flow="row wrap", align_items="center"))
+        self.head, self.view = W.HTML(), W.HTML()
+
+    def _wire(self):
+        self.on_change(self.policy, self._change_policy)
+        self.on_change(self.timeline, lambda: self._go_to_index(self.timeline.value))
+        self.on_change(self.turn, self._list_moments)
+        self.on_change(self.moment, self._show)
+        self.on_click(self.earlier, lambda: self._step(-1))
+        self.on_click(self.later, lambda: self._step(+1))
+        self.on_click(self.kill_button, self.kill)
+        self.on_click(self.run_button, self.resume)
+        self.on_click(self.reset_button, self.reset)
+        self.on_click(self.commit_button, self._commit)
+        self.on_click(self.open_button, lambda: self.open_code(self.code_field.value))
+
+    # --- from one state to the next ----------------------------------------------------
+
+    def _begin(self, scenario, policy):
+        self._take(Experiment(scenario, policy, functions=self.functions))
+
+    def _change_policy(self):
+        if self.policy.value != self.experiment.policy.name:
+            self._begin(self.experiment.scenario, POLICIES[self.policy.value])
+
+    def _take(self, experiment):
+        self.experiment, self.committed, self.answer = experiment, None, ""
+        self.policy.value = experiment.policy.name
+        self._prepare()
+
+    def _run(self, crash_after):
+        known = forecast.facts(self.experiment.scenario, self.experiment.folder) if self.experiment.resumes else None
+        self.experiment.run(crash_after, really=self.real.value, listeners=[self._stream] if self.real.value else [])
+        self.answer = self._reveal(known) if known and self.committed else ""
+        self.committed = None
+        self._prepare()
 
     def _prepare(self):
-        over = self.experiment.is_over
+        """Bring up what there is to look at now: the next leg, or the last one when all is over."""
+        over, waits = self.experiment.is_over, self._waits_for_a_prediction()
         self.leg = self.experiment.legs[-1] if over else self.experiment.rehearse()
-        self.points = points_of(self.leg)
+        self.points = points_of(self.leg)[:1] if waits else points_of(self.leg)
         self.turn.options = [(tr("turn {turn}", turn=turn), turn) for turn in sorted({turn for _, turn, _ in self.points})]
-        self.run_button.disabled = over
-        self.run_button.description = tr("Resume, and run to the end") if self.experiment.legs else tr("Run to the end")
+        self.question.layout.display = "" if waits else "none"
+        self.timeline.layout.display = self.moments_row.layout.display = "none" if waits else ""
+        if waits:
+            self._ask()
+        self.run_button.disabled = over or waits
+        self.run_button.description = (tr("Resume, and run to the end") if self.experiment.resumes else
+                                       tr("Start over, and run to the end") if self.experiment.legs else tr("Run to the end"))
+        self.code_field.value = self.code
+        if self.leg.outcome.status == "error":
+            self._show_alert(self.leg.outcome.text)
         index, turn, _ = self.points[-1 if over else 0]
         self._go(index, turn)
 
@@ -135,6 +223,11 @@ class CrashLab(View):
         self._list_moments()
         self.moment.value = index
         self._show()
+
+    def _go_to_index(self, index):
+        turn = next((turn for at, turn, _ in self.points if at == index), None)
+        if turn is not None and index != self.moment.value:
+            self._go(index, turn)
 
     def _list_moments(self):
         here = [(self._name(moment), index) for index, turn, moment in self.points if turn == self.turn.value]
@@ -146,29 +239,78 @@ class CrashLab(View):
         if 0 <= at < len(self.points):
             self._go(*self.points[at][:2])
 
+    # --- predictions -------------------------------------------------------------------
+
+    def _waits_for_a_prediction(self):
+        return self.predicts and self.experiment.resumes and not self.experiment.is_over and self.committed is None
+
+    def _ask(self):
+        facts = forecast.facts(self.experiment.scenario, self.experiment.folder)
+        self.branch.options = [choice.text for choice in branch_choices(facts, "")]
+        self.outcome.options = [choice.text for choice in outcome_choices(self.experiment.scenario.effect, 0, "")]
+        self.branch.index = self.outcome.index = None
+
+    def _commit(self):
+        if self.branch.index is None or self.outcome.index is None:
+            self.alert.value = f'<div role="status">{esc(tr("Choose one of each first."))}</div>'
+            return
+        self.predict(self.branch.index, self.outcome.index)
+
+    def _reveal(self, facts):
+        """What the committed prediction was worth. facts: of the files that the resume found."""
+        branch, outcome = self.committed
+        last = self.experiment.legs[-1]
+        went = forecast.branch(last.outcome)
+        decided = evidence(facts, went, last.recording.files(0))
+        text = verdict_html(tr("Which way did it go?"), branch_choices(facts, went), branch) + f"<p>{decided}</p>"
+        verdict = self.experiment.verdict
+        if verdict == oracle.UNFINISHED:
+            return text + f"<p>{esc(tr('It did not come to its end, so what becomes of it is still open.'))}</p>"
+        times = oracle.executions(self.experiment.scenario, self.experiment.folder)
+        choices = outcome_choices(self.experiment.scenario.effect, times, verdict)
+        return text + verdict_html(tr("And in the end?"), choices, outcome)
+
+    # --- drawing -----------------------------------------------------------------------
+
+    def _stream(self, moment):
+        """While a child runs: its terminal, line by line."""
+        text = log.line(moment)
+        if text is not None:
+            self._streamed = [*self._streamed, text]
+            self.view.value = log_panel([*self._past(), *self._streamed])
+
     def _name(self, moment):
         if moment.label != AT_START:
-            return f"{MARKS.get(moment.label, '')} {meaning(moment.label)}".strip()
-        return tr("as the crash left it") if self.experiment.legs else tr("before anything has run")
+            call = moment.facts.get("call")
+            return f"{MARKS.get(moment.label, '')} {meaning(moment.label)}{f' ({call})' if call else ''}".strip()
+        if self.experiment.resumes:
+            return tr("as the crash left it")
+        return tr("before the fresh start") if self.experiment.legs else tr("before anything has run")
 
     def _show(self):
         if self.moment.value is None:
             return
+        self._streamed = []
         self.kill_button.disabled = self.experiment.is_over or self.moment.value == 0
+        self.timeline.grid = grid(self.points, self.turn.value, self._name, MARKS)
+        self.timeline.value = self.moment.value
         self.head.value = self._headline()
         self.view.value = picture(self.experiment.scenario, self.leg, self.moment.value, self._past(self.leg))
 
     def _headline(self):
-        legs = self.experiment.legs
-        if not legs:
+        if not self.experiment.legs:
             what = tr("Nothing has been run yet. You look at what a run will leave on disk at each moment.")
         elif self.experiment.is_over:
-            what = tr("The run is over. You look back at its last part.")
+            what = tr("The run is over: {verdict}. You look back at its last part.", verdict=_verdict(self.experiment))
+        elif self.experiment.is_lost:
+            what = tr("There was nothing to resume from: the run is lost, and only a fresh start is left.")
+        elif self._waits_for_a_prediction():
+            what = tr("The process is dead. This is what it left.")
         else:
             what = tr("The process is dead. You look at what a resume will do, moment by moment.")
         moment = self.leg.recording.moments[self.moment.value]
         label = f" <code>{esc(moment.label)}:{moment.count}</code>" if moment.count else ""
-        return (f'<div role="status">{esc(what)}<br><b>{esc(tr("Turn {turn}", turn=self.turn.value))}: '
+        return (f'{self.answer}<div role="status">{esc(what)}<br><b>{esc(tr("Turn {turn}", turn=self.turn.value))}: '
                 f"{esc(self._name(moment))}</b>{label}</div>")
 
     def _past(self, until=None):
@@ -181,7 +323,22 @@ class CrashLab(View):
 
 
 def _button(text, icon=""):
-    return W.Button(description=text, icon=icon, layout=W.Layout(width="auto"))
+    return W.Button(description=text, icon=icon, layout=W.Layout(width="max-content"))
+
+
+def _verdict(experiment):
+    effect = experiment.scenario.effect
+    return {
+        oracle.ONCE: tr("{effect} happened once", effect=effect),
+        oracle.RAN_TWICE: tr("{effect} ran more than once, which leaves the world the same", effect=effect),
+        oracle.TWICE: tr("{effect} happened more than once", effect=effect),
+        oracle.LOST: tr("{effect} never happened, and nobody knows", effect=effect),
+        oracle.ASKS_DONE: tr("{effect} has happened, and a person has to find that out", effect=effect),
+        oracle.ASKS_NOT_DONE: tr("{effect} has not happened, and a person has to find that out", effect=effect),
+        oracle.REJECTED: tr("the API refused the conversation"),
+        oracle.RUN_LOST: tr("it stopped with an error"),
+        oracle.UNFINISHED: tr("it stopped before its end"),
+    }[experiment.verdict]
 
 
 def _lines_until(leg, index):
