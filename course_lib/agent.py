@@ -39,7 +39,8 @@ def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TU
     """
     folder = Path(folder)
     path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
-    with current():  # called outside any run, it gets one of its own
+    with current() as run:  # called outside any run, it gets one of its own
+        run.approve = approve
         if resume:
             scene = take_up(folder, tools)
         else:
@@ -56,7 +57,7 @@ def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TU
                 scene["turns"] += 1
             scene["messages"].append({"role": "assistant", "content": reply["content"]})
             if calls:
-                _run_turn(scene, calls[0], path, tools, effects_path, approve)
+                _run_turn(scene, calls[0], path, tools, effects_path)
             else:
                 part(save_checkpoint)(path, scene)
         return final_text(scene["messages"][-1]["content"])
@@ -76,10 +77,11 @@ def _ask(client, scene, tools):
     return reply
 
 
-def _run_turn(scene, call, path, tools, effects_path, approve):
+def _run_turn(scene, call, path, tools, effects_path):
     scene["pendingToolUse"] = {"id": call["id"], "name": call["name"], "input": call["input"]}
     part(save_checkpoint)(path, scene)  # Point A
-    results = part(run_tool_uses)([call], tools, effects_path=effects_path, approve=approve)
+    results = part(run_tool_uses)(
+        [call], tools, effects_path=effects_path, approve=current().approve)
     close_turn(scene, results[0])
     part(save_checkpoint)(path, scene)  # Point B
 

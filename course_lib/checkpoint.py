@@ -65,17 +65,20 @@ def load_checkpoint(path):
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise CheckpointMissing(f"There is no {path.name} in {_folder(path)}, so there is nothing to resume from; start without --resume.") from None
+        raise CheckpointMissing(f"There is no {path.name} in {_folder(path)}, so there is nothing "
+                                "to resume from; start without --resume.") from None
     except OSError as error:
-        raise CheckpointUnreadable(f"{path.name} could not be read: {reason(error)}; make it readable and resume again.") from error
+        raise CheckpointUnreadable(f"{path.name} could not be read: {reason(error)}; "
+                                   "make it readable and resume again.") from error
     if not data:
-        raise CheckpointEmpty(f"{path.name} is empty, as after a power cut in the middle of a save; {START_OVER}.")
+        raise CheckpointEmpty(f"{path.name} is empty, as after a power cut; {START_OVER}.")
     if not data.strip(b"\0"):
-        raise CheckpointTorn(f"{path.name} holds nothing but zero bytes, as after a power cut; {START_OVER}.")
+        raise CheckpointTorn(f"{path.name} is all zero bytes, as after a power cut; {START_OVER}.")
     try:
         checkpoint = decode(data)
     except ValueError as error:
-        raise CheckpointTorn(f"{path.name} breaks off or is no JSON ({error}), so it can't be trusted; {START_OVER}.") from error
+        raise CheckpointTorn(f"{path.name} is cut off or not JSON ({error}), so it can't be trusted; "
+                             f"{START_OVER}.") from error
     _check(checkpoint, path.name)
     return checkpoint
 
@@ -117,7 +120,7 @@ def _check(checkpoint, name, advice=None):
         raise NotACheckpoint(f"{name} holds {_kind(checkpoint)} where a checkpoint is an object; {advice or START_OVER}.")
     version = f"version {json.dumps(checkpoint['version'])}" if "version" in checkpoint else "no version"
     if version != f"version {VERSION}":
-        raise WrongVersion(f"{name} has {version}, and this program knows only the number {VERSION}; {advice or ANOTHER_PROGRAM}.")
+        raise WrongVersion(f"{name} has {version}, and this program reads only version {VERSION}; {advice or ANOTHER_PROGRAM}.")
     for key, (good, meaning) in _FIELDS.items():
         if key not in checkpoint:
             raise NotACheckpoint(f"{name} has no {key}; {advice or START_OVER}.")

@@ -60,7 +60,7 @@ def _say_what_is_lost(path):
     except CheckpointMissing:
         return
     except CheckpointError as error:
-        alert(f"[fresh start] a checkpoint that can't be trusted is thrown away: {error}")
+        alert(f"[fresh start] a checkpoint that can't be trusted is thrown away: {str(error).split('; ')[0]}")
         return
     if not is_finished(scene):
         pending = scene["pendingToolUse"]

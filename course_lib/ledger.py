@@ -41,7 +41,7 @@ def load_effects(path):
     except OSError as error:
         raise LedgerUnreadable(f"{path.name} could not be read: {reason(error)}; make it readable and resume again.") from error
     except ValueError as error:
-        raise LedgerError(f"{path.name} breaks off or is no JSON ({error}); resume sets it aside, a fresh start clears it.") from error
+        raise LedgerError(f"{path.name} is cut off or not JSON ({error}); resume sets it aside, a fresh start clears it.") from error
     if type(effects) is not dict or not all(_is_entry(entry) for entry in effects.values()):
         raise LedgerError(f"{path.name} is not a map from tool_use_id to entries with a name; resume sets it aside, a fresh start clears it.")
     return effects

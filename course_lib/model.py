@@ -77,7 +77,7 @@ def live_client(**options):
     """
     key = os.environ.get(_KEY, "")
     if not key.strip():
-        raise CourseError(f"The live model needs a key: put yours into the environment variable {_KEY}, or run offline, without --live.")
+        raise CourseError(f"The live model needs a key: put yours into the environment variable {_KEY}, or stay with the offline model.")
     if re.search(r"[^!-~]", key):
         # The HTTP library would refuse it with an error, and a traceback, that quote the key.
         raise CourseError(f"The key in {_KEY} has a space, a line break or another odd character in it: set it again, without that.")

@@ -20,7 +20,7 @@ from .errors import CourseError
 LABELS = (
     "before-request", "after-response",
     "mid-save-a", "after-save-a",
-    "after-approval", "after-intent", "mid-tool", "after-tool",
+    "after-approval", "mid-intent", "after-intent", "mid-tool", "after-tool",
     "mid-effect-write", "after-effect-write",
     "mid-save-b", "after-save-b",
     "mid-final-save", "after-final-save",
@@ -83,6 +83,8 @@ class Run:
         self.counts = {}
         self.unwritten = {}  # ledger entries whose write failed; they go out with the next one
         self.turn = 0  # the turn under way
+        self.approve = None  # who answers at the approval gate, as run_tool_uses takes it
+        self.key = None  # the idempotency key of the call under way, where the outside is to be given one
         self.reconciling = False  # True while a resume closes the turn that the crash cut short
         self._tokens = []
 

@@ -62,8 +62,11 @@ def source(*functions):
         display(Markdown(f"`course_lib/{where}`\n```python\n{inspect.getsource(function)}```"))
 
 
-def show_files(folder, *names):
-    """Files of a folder side by side, as they are on disk; checkpoint.json and effects.json if none is named."""
+def show_files(folder, *names, watch=None):
+    """Files of a folder side by side, as they are on disk; checkpoint.json and effects.json if none is named.
+
+    The middle of a long file is folded, but for lines that hold the text watch.
+    """
     names = names or (checkpoint.FILE, ledger.FILE)
     files = {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
-    display(HTML(columns(*(plain_file(name, files.get(name)) for name in names))))
+    display(HTML(columns(*(plain_file(name, files.get(name), watch) for name in names))))

@@ -12,7 +12,7 @@ from .errors import CourseError
 from .guard import preflight, sweep_all
 from .ledger import LedgerError, find, known_effects, load_effects, set_aside, was_set_aside
 from .moments import alert, current, part, remark
-from .tools import perform, record, result, says
+from .tools import perform, record, result, run_tool_uses, says
 from .transcript import check_transcript
 from .values import as_content, same, storable
 
@@ -21,9 +21,10 @@ def reconcile(checkpoint, tools, *, effects_path, rerun_idempotent=False):
     """The tool_result for the pending call of a checkpoint, or None when nothing is pending.
 
     In order: in the ledger → its result; not there and read-only → run again and record;
-    anything else → what the tool's ``verify`` says, or an is_error that says "state unknown".
-    Nothing with side effects is run, unless rerun_idempotent allows tools that declare
-    themselves idempotent, and nothing that a person has to approve: that approval is used up.
+    anything else → what the tool's ``verify`` says (done → its result, not done → through the
+    gates of run_tool_uses), or an is_error that says "state unknown". Nothing else with side
+    effects is run, unless rerun_idempotent allows tools that declare themselves idempotent, and
+    nothing that a person has to approve: that approval is used up.
     Raises IdClash, LedgerError or LedgerUnreadable.
     """
     call = checkpoint["pendingToolUse"]
@@ -34,11 +35,12 @@ def reconcile(checkpoint, tools, *, effects_path, rerun_idempotent=False):
         _verdict(call, "hit")
         return result(call, as_content(entry.get("result")))
     tool = tools.get(call["name"])
-    harmless = says(tool, "read_only") or (rerun_idempotent and says(tool, "idempotent") and not was_set_aside(effects_path))
+    harmless = says(tool, "read_only") or (
+        rerun_idempotent and says(tool, "idempotent") and not was_set_aside(effects_path))
     if harmless and not says(tool, "high_impact"):
         _verdict(call, "read-only" if says(tool, "read_only") else "idempotent")
-        return perform(call, tools, effects_path=effects_path)
-    return _ask_the_world(call, tool, effects_path)
+        return part(perform)(call, tools, effects_path=effects_path)
+    return _ask_the_world(call, tools, effects_path)
 
 
 def take_up(folder, tools):
@@ -93,20 +95,23 @@ def _verdict(call, branch):
     remark("reconciled", id=call["id"], name=call["name"], branch=branch)
 
 
-def _ask_the_world(call, tool, effects_path):
-    happened = _verified(tool, call)
+def _ask_the_world(call, tools, effects_path):
+    happened = _verified(tools.get(call["name"]), call)
     if happened is True:
-        happened = {"result": f"This {call['name']} happened before the crash, the tool itself says; what it returned is lost."}
+        happened = {"result": f"This {call['name']} happened before the crash, the tool itself says; "
+                              "what it returned is lost."}
     if isinstance(happened, dict):
         _verdict(call, "verified-done")
         return result(call, as_content(record(call, happened.get("result"), effects_path)))
     if happened is False:
-        _verdict(call, "verified-not-done")
-        return result(call, f"This {call['name']} did not happen before the crash, the tool itself says; it was not run. "
-                            "Call it again if it is still wanted.", is_error=True)
+        _verdict(call, "verified-not-done")  # so it runs now; a person who has to be asked is asked anew
+        block = {"type": "tool_use", **call}
+        return part(run_tool_uses)(
+            [block], tools, effects_path=effects_path, approve=current().approve)[0]
     _verdict(call, "unknown")
-    return result(call, f"State unknown: the program died around this {call['name']}, nothing on record says whether it took effect, "
-                        "and it was not run a second time. Find out before you rely on it or repeat it.", is_error=True)
+    return result(call, f"State unknown: the program died around this {call['name']}, nothing on record "
+                        "says whether it took effect, and it was not run a second time. "
+                        "Find out before you rely on it or repeat it.", is_error=True)
 
 
 def _verified(tool, call):

@@ -53,7 +53,8 @@ def run_tool_uses(content, tools, *, effects_path, approve=None):
 def perform(call, tools, *, effects_path):
     """Run one call and record it; the tool_result, an is_error where the tool raised."""
     try:
-        value = tools[call["name"]](copy.deepcopy(call["input"]))  # a tool may change its input, not the record of it
+        # A copy: a tool may change its input, but not the record of it.
+        value = tools[call["name"]](copy.deepcopy(call["input"]))
     except (Exception, SystemExit) as error:
         said = storable(error)  # an error's text may be as odd as any result
         return result(call, f"{call['name']} failed: {said[MARK]}: {said['text']}", is_error=True)
@@ -66,9 +67,10 @@ def record(call, value, effects_path):
     entry = {"name": call["name"], "result": value, "at": current().clock(), "input": call["input"]}
     try:
         part(save_effect)(effects_path, call["id"], entry)
-    except Exception as error:  # the effect is real whatever became of its record: a person has to know, not the model
-        alert(f"[ledger write failed] tool_use_id={call['id']} name={call['name']}: it did happen, "
-              f"and a resume could not know; check by hand. Cause: {error}")
+    except Exception as error:
+        # The effect is real whatever became of its record: a person has to know, not the model.
+        alert(f"[ledger write failed] tool_use_id={call['id']} name={call['name']}: the tool ran, "
+              f"and a resume won't know; check by hand. Cause: {error}")
     return value
 
 
@@ -95,9 +97,11 @@ def _answer(call, tools, effects_path, approve):
     if entry is not None:
         return result(call, as_content(entry.get("result")))
     if call["name"] not in tools:
-        return result(call, f"There is no tool named {call['name']}; nothing was run.", is_error=True)
+        return result(call, f"There is no tool named {call['name']}; nothing was run.",
+                      is_error=True)
     if says(tools[call["name"]], "high_impact"):
         if not (approve and approve(call["name"], copy.deepcopy(call["input"]))):
-            return result(call, f"A person has to approve each {call['name']} and did not; it was not run.", is_error=True)
+            return result(call, f"A person has to approve each {call['name']} and did not; "
+                                "it was not run.", is_error=True)
         crash_point("after-approval", name=call["name"])
-    return perform(call, tools, effects_path=effects_path)
+    return part(perform)(call, tools, effects_path=effects_path)

@@ -8,6 +8,8 @@ itself joins user messages that follow each other.
 Left out: mending a conversation; thinking blocks, as only the model knows what it sent;
 server tools, whose results the API adds itself; the insides of images and documents.
 """
+import json
+from contextlib import suppress
 
 _UNANSWERED = ("{message}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "
                "Each `tool_use` block must have a corresponding `tool_result` block in the next message.")
@@ -70,6 +72,9 @@ def lone_surrogates(value, where="messages"):
     value: any JSON value, nested however deeply; where: what the positions start with.
     Gives ``["messages.3.content.0.input.path"]``, in reading order; a key stands at its value's place.
     """
+    with suppress(ValueError, TypeError, RecursionError):
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return []  # the usual case, and asked before every request
     found, todo = [], [((None, where), value)]  # a place is (the place around it, its own name)
     while todo:
         place, part = todo.pop()

@@ -82,7 +82,30 @@ def _no_constant(name):
     raise ValueError(f"{name} is not JSON")
 
 
+def _is_sound(value):
+    """The same question as _first_problem, level by level and without the places: it is asked at every save."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        below = []
+        for part in level:
+            kind = type(part)
+            if kind is dict:
+                below += part.values()
+            elif kind is list:
+                below += part
+            elif kind is str and part.isascii():
+                continue
+            if _problem(part, 0):
+                return False
+        if not below:
+            return True
+        level = below
+    return False
+
+
 def _first_problem(value):
+    if _is_sound(value):
+        return None, None
     todo = [("", value, 0)]
     while todo:
         where, part, depth = todo.pop()
@@ -107,7 +130,7 @@ def _problem(value, depth):
     if kind is int:
         return None if value.bit_length() <= MAX_BITS else "the number has more than 3,900 digits"
     if kind is dict:
-        odd = [key for key in value if type(key) is not str or _SPLIT_PAIR.search(key)]
+        odd = [key for key in value if type(key) is not str or not key.isascii() and _SPLIT_PAIR.search(key)]
         return f"its keys are not all plain text (one is {type(odd[0]).__name__})" if odd else None
     return None if kind in (list, bool, type(None)) else f"{kind.__name__} is not a JSON type"
 

@@ -239,7 +239,7 @@ def test_another_version_is_refused_by_name_as_it_stands_in_the_file_before_anyt
     data = f'{{"version": {version}, "pendingToolUse": [{json.dumps(CALL)}]}}'.encode()
     error = refusal(path, data)
     assert type(error) is WrongVersion
-    assert f"has {shown}, and this program knows only the number 1; resume it with the program that wrote it" in str(error)
+    assert f"has {shown}, and this program reads only version 1; resume it with the program that wrote it" in str(error)
 
 
 def test_all_errors_are_told_apart_and_have_one_root():
@@ -253,7 +253,7 @@ def test_all_errors_are_told_apart_and_have_one_root():
 @pytest.mark.parametrize("scene, kind, words", [
     (without("turns"), NotACheckpoint, "checkpoint.json has no turns; nothing was saved."),
     ({**POINT_A, "messages": []}, NotACheckpoint, "messages is not a list of messages, each with role and content; nothing was saved."),
-    ({**POINT_A, "version": 2}, WrongVersion, "has version 2, and this program knows only the number 1; nothing was saved."),
+    ({**POINT_A, "version": 2}, WrongVersion, "has version 2, and this program reads only version 1; nothing was saved."),
     ([POINT_A], NotACheckpoint, "holds a list"),
     ({**POINT_A, "turns": Decimal(2)}, UnsavableValue, "turns can't be saved: Decimal is not a JSON type"),
     ({**POINT_A, "messages": [*POINT_A["messages"][:3], {"role": "assistant", "content": [{"type": "tool_use", "input": {"price": float("nan")}}]}]},

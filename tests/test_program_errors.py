@@ -39,7 +39,7 @@ def test_an_empty_crash_after_means_none(tmp_path):
 
 GOOD = scene([said(use("t1", "read_notes"))], pending=use("t1", "read_notes"), turns=1)
 CHECKPOINTS = {
-    "empty": (b"", "empty"), "torn": (json.dumps(GOOD).encode()[:90], "breaks off"), "zero bytes": (b"\0" * 512, "zero bytes"),
+    "empty": (b"", "empty"), "torn": (json.dumps(GOOD).encode()[:90], "cut off"), "zero bytes": (b"\0" * 512, "zero bytes"),
     "not utf-8": (b"\xff\xfe{}", "checkpoint.json"), "nan": (b'{"version": NaN}', "NaN"), "two values": (b"{} {}", "checkpoint.json"),
     "a list": (b"[1]", "a list"), "a text": (b'"hello"', "a text"), "null": (b"null", "null"), "a number": (b"7", "a number"),
     "deep": (b"[" * 100_000, "nested"), "a hostile text": (b'{"version": "<script>\\u001b[31m\\n[done] ok"}', "version"),

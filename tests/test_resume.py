@@ -1,7 +1,7 @@
 """From a checkpoint back into the loop: reconcile and take_up (DESIGN section 3, rules 5, 7 and 8)."""
 import pytest
 
-from course_lib import load_checkpoint, reconcile, save_effects
+from course_lib import Run, load_checkpoint, reconcile, save_effects
 from course_lib.ledger import IdClash, LedgerError
 from helpers import Model, World, answer, on_disk, read, run, said, scene, text, told, use, write
 
@@ -78,11 +78,21 @@ def test_a_tool_that_knows_it_happened_has_it_recorded_and_is_not_run(world, led
     assert reconcile(pending("note"), world.tools, effects_path=ledger) == result
 
 
-def test_a_tool_that_knows_it_did_not_happen_is_still_not_run_and_the_model_is_told(world, tmp_path, ledger):
+def test_a_tool_that_knows_it_did_not_happen_runs_now_and_is_recorded(world, ledger):
     world.tools["note"] = world.tool("note", verify=lambda input, key: False)
     result = reconcile(pending("note"), world.tools, effects_path=ledger)
-    assert result["is_error"] is True and "did not happen" in result["content"] and "unknown" not in result["content"].lower()
-    assert (world.done, on_disk(tmp_path)) == ([], {})
+    assert "is_error" not in result and len(world.done) == 1
+    assert reconcile(pending("note"), world.tools, effects_path=ledger) == result and len(world.done) == 1
+
+
+@pytest.mark.parametrize("answer, runs", [(True, 1), (False, 0)])
+def test_a_high_impact_call_that_did_not_happen_needs_a_new_yes(world, ledger, answer, runs):
+    world.tools["note"] = world.tool("note", high_impact=True, verify=lambda input, key: False)
+    asked = []
+    with Run() as run:
+        run.approve = lambda name, input: asked.append(name) or answer
+        result = reconcile(pending("note"), world.tools, effects_path=ledger)
+    assert (asked, len(world.done), result.get("is_error", False)) == (["note"], runs, not answer)
 
 
 @pytest.mark.parametrize("verify", [lambda input, key: None, lambda input, key: 1 / 0, lambda input, key: exit(1), lambda input: True, lambda input, key: "yes"])

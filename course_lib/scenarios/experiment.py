@@ -65,7 +65,7 @@ class Experiment:
     @property
     def resumes(self):
         """Whether the next leg is a resume."""
-        return bool(self.legs) and not self.is_lost
+        return bool(self.legs) and not self.is_lost and not self.policy.restarts
 
     @property
     def verdict(self):

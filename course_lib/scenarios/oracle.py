@@ -3,8 +3,13 @@
 Checkpoint and ledger are what the harness believes, so they have no say in it. What the
 model was told does, since an honest "state unknown" is a way out and a false "done" is not.
 """
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
 from ..checkpoint import FILE, CheckpointError, is_finished, load_checkpoint
 from . import world
+from .runner import start
 
 ONCE, RAN_TWICE, TWICE, LOST = "once", "once (ran 2×)", "twice", "lost"
 ASKS_DONE, ASKS_NOT_DONE = "asks a human (done)", "asks a human (not done)"
@@ -13,8 +18,8 @@ OUTCOMES = (ONCE, RAN_TWICE, TWICE, LOST, ASKS_DONE, ASKS_NOT_DONE, REJECTED, RU
 
 
 def executions(scenario, folder):
-    """How often the tool in question has done its work."""
-    return sum(done["tool"] == scenario.effect for done in world.executions(folder))
+    """How often the call in question has done its work."""
+    return sum(done["tool"] == scenario.effect and done["input"] == scenario.call["input"] for done in world.executions(folder))
 
 
 def judge(scenario, folder, outcome):
@@ -27,15 +32,30 @@ def judge(scenario, folder, outcome):
     try:
         scene = load_checkpoint(folder / FILE)
     except CheckpointError:
-        return RUN_LOST if outcome.status == "error" else UNFINISHED
-    if outcome.status != "done" or not is_finished(scene):
+        scene = None  # a policy that saves nothing comes to its end without one, too
+    if outcome.status == "error" and scene is None:
+        return RUN_LOST
+    if outcome.status != "done" or (scene and not is_finished(scene)):
         return UNFINISHED
     times = executions(scenario, folder)
-    if _told_unknown(scenario, scene):
+    if scene and _told_unknown(scenario, scene):
         return ASKS_DONE if times else ASKS_NOT_DONE
     if times < 2:
         return ONCE if times else LOST
-    return RAN_TWICE if scenario.tools(folder)[scenario.effect].idempotent else TWICE
+    return RAN_TWICE if _outside(folder) == _after_once(scenario) else TWICE
+
+
+def _outside(folder):
+    """The world's files, and nobody's books."""
+    return world.outside({path.name: path.read_bytes() for path in Path(folder).iterdir() if path.is_file()})
+
+
+@lru_cache
+def _after_once(scenario):
+    """The world after a run that nothing went wrong in: what "once" looks like from outside."""
+    with tempfile.TemporaryDirectory(prefix="course-") as folder:
+        start(scenario, folder)
+        return _outside(folder)
 
 
 def _told_unknown(scenario, scene):

@@ -62,7 +62,7 @@ class Recording:
             del self._latest[name]
         for name, stamp in stamps.items():
             if stamp != self._stamps.get(name) or max(stamp[:2]) > looked - FRESH:
-                self._keep(index, name, (self.folder / name).read_bytes())
+                self._keep(index, name, _read(os.path.join(self.folder, name)))
         self._stamps = stamps
 
     def _keep(self, index, name, data):
@@ -74,6 +74,11 @@ class Recording:
         version = _difference(version, before, data)
         self._versions.setdefault(name, []).append((index, version))
         self._latest[name] = version, data
+
+
+def _read(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _stamp(entry):

@@ -96,7 +96,7 @@ def work(scenario, folder, *, resume, max_turns=MAX_TURNS):
         preflight(folder)
         scenario.lay_out(folder)
     return part(run_agent)(scenario.client(folder), scenario.task, scenario.tools(folder), folder=folder, resume=resume,
-                     max_turns=max_turns, approve=scenario.approve)
+                     max_turns=max_turns, approve=scenario.approve and scenario.approve(folder))
 
 
 def _follow(child, outcome, listeners, crash_after, functions):

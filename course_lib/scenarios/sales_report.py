@@ -4,7 +4,7 @@ from pathlib import Path
 from ..moments import crash_point
 from ..tools import Tool
 from . import world
-from .scenario import Scenario
+from .scenario import Scenario, turn
 
 TASK = "Turn sales-notes.txt into a short report and write it to report.txt."
 NOTES = """Sales notes, week 48
@@ -55,11 +55,6 @@ def tools(folder):
     }
 
 
-def _turn(text, id, name, input):
-    return {"content": [{"type": "text", "text": text}, {"type": "tool_use", "id": id, "name": name, "input": input}],
-            "stop_reason": "tool_use"}
-
-
 SALES_REPORT = Scenario(
     name="sales-report",
     task=TASK,
@@ -67,9 +62,9 @@ SALES_REPORT = Scenario(
     tools=tools,
     effect="write_report",
     script=[
-        _turn("First I read the notes.", "toolu_01", "read_notes", {}),
-        _turn("How long are they?", "toolu_02", "count_words", {}),
-        _turn("That fits on one page. I write the report.", "toolu_03", "write_report", {"text": REPORT}),
+        turn("First I read the notes.", "toolu_01", "read_notes", {}),
+        turn("How long are they?", "toolu_02", "count_words", {}),
+        turn("That fits on one page. I write the report.", "toolu_03", "write_report", {"text": REPORT}),
         {"content": [{"type": "text", "text": "Report written to report.txt, task complete."}], "stop_reason": "end_turn"},
     ],
 )

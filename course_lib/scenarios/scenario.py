@@ -7,7 +7,7 @@ from ..model import OfflineClient
 from . import world
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scenario:
     """A task that can be run, killed and resumed in any folder.
 
@@ -15,7 +15,7 @@ class Scenario:
     script: the model's responses, ``[{"content": [...], "stop_reason": str}, ...]``.
     tools: folder → ``{name: Tool}``, so that a tool acts on that folder's world.
     effect: the tool whose work the oracle judges.
-    approve: what the person at the approval gate answers, as run_tool_uses takes it.
+    approve: folder → who answers at the approval gate, as run_tool_uses takes it.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Scenario:
     script: list
     tools: Callable[[Path], dict]
     effect: str
-    approve: Callable[[str, dict], bool] | None = None
+    approve: Callable[[Path], Callable] | None = None
 
     def lay_out(self, folder):
         """Put the world's files where they are missing, and let the model begin its script anew."""
@@ -37,3 +37,15 @@ class Scenario:
     def client(self, folder):
         """The offline model, which remembers in the world's folder what it was asked."""
         return OfflineClient(self.script, log=Path(folder) / world.REQUESTS)
+
+    @property
+    def call(self):
+        """The call that the oracle judges: ``{"id", "name", "input", ...}``, the last one of the effect in the script."""
+        return [block for response in self.script for block in response["content"]
+                if block["type"] == "tool_use" and block["name"] == self.effect][-1]
+
+
+def turn(text, id, name, input):
+    """A response of the script: a few words and one tool call."""
+    return {"content": [{"type": "text", "text": text}, {"type": "tool_use", "id": id, "name": name, "input": input}],
+            "stop_reason": "tool_use"}

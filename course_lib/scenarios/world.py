@@ -1,14 +1,22 @@
 """The small world a task acts on: files in one folder, and a journal of what the tools did.
 
 The journal is written by the tools alone. Checkpoint and ledger are what the harness
-believes; the journal is what happened, so it decides whether something was done once,
-twice or not at all.
+believes; world and journal are what happened, so they decide whether something was done
+once, twice or not at all.
 """
 import json
+import re
 from pathlib import Path
 
+from .. import checkpoint, ledger
+
 JOURNAL = "journal.jsonl"  # one line an execution: {"tool", "input"}
-REQUESTS = "requests.jsonl"  # what the model was asked (model.py)
+REQUESTS = "requests.jsonl"  # what the model was asked (scripted_api.py)
+KEYS = "keys.json"  # the outside system's own memory of idempotency keys: {key: answer}
+ASKED = "asked.txt"  # what the person at the approval gate was asked
+INTENTS = "intents.json"  # calls that were about to start (policies.py)
+_NOT_THE_WORLD = re.compile("|".join(map(re.escape, (checkpoint.FILE, ledger.FILE, JOURNAL, REQUESTS, KEYS, ASKED, INTENTS)))
+                            + r"|.+\.tmp|.+\.broken\.\d+")
 
 
 def note(folder, tool, input):
@@ -21,3 +29,8 @@ def executions(folder):
     """Every finished execution, in order: ``[{"tool": str, "input": dict}, ...]``."""
     path = Path(folder) / JOURNAL
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def outside(files):
+    """Of a folder's files ``{name: bytes}`` those that belong to the world: no books of harness, model or tools."""
+    return {name: data for name, data in files.items() if not _NOT_THE_WORLD.fullmatch(name)}

@@ -18,7 +18,7 @@ STYLE = """<style>
 .course-view{max-width:1000px;overflow:visible}
 .course-view pre{background:var(--jp-layout-color2,rgba(127,127,127,.15));color:var(--jp-content-font-color1,CanvasText);
  font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.35;
- padding:.4em .5em;margin:.2em 0;overflow:visible;white-space:pre-wrap;overflow-wrap:anywhere}
+ padding:.4em .5em;margin:.2em 0;overflow:visible;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere}
 .course-view mark{background:var(--jp-layout-color3,rgba(127,127,127,.35));color:inherit;font-weight:700;
  border-left:3px solid var(--jp-content-font-color1,CanvasText)}
 .course-view table{border-collapse:collapse;width:100%;table-layout:fixed}

@@ -56,9 +56,11 @@ def picture(scenario, leg, index, past):
     now = leg.recording.files(index)
     before = leg.recording.files(index - 1) if index else now
     temps = [name for name in now if name.endswith(".tmp")]
-    inside = {*FILES, *temps, world.JOURNAL, world.REQUESTS, *scenario.files}
-    outside = {name: data for name, data in now.items() if name not in inside}
-    return files_panel([*FILES, *temps], now, before) + columns(
+    before = {**before, **{name: now.get(_replaces(name), b"") for name in temps}}  # a temp file is to replace another
+    books = [name for name in (world.INTENTS, world.KEYS) if name in now]
+    outside = {name: data for name, data in now.items() if name == world.ASKED or
+               name in world.outside(now) and data != scenario.files.get(name, "").encode()}
+    return files_panel([*FILES, *books, *temps], now, before, scenario.call["id"]) + columns(
         log_panel([*past, *_lines_until(leg, index)]), world_panel(outside, before, now.get(world.JOURNAL, b"")))
 
 
@@ -87,10 +89,11 @@ class CrashLab(View):
         self._wire()
         if functions or not isinstance(scenario, str):
             self.code_row.layout.display = "none"  # a code can't name somebody's own code
-        if isinstance(scenario, str) and "/" in scenario:
+        known = {name: known for known in SCENARIOS.values() for name in (f"{known.name}/{known.effect}", known.name)}
+        if isinstance(scenario, str) and scenario not in known:
             self.open_code(scenario)
         else:
-            self._begin(SCENARIOS[scenario] if isinstance(scenario, str) else scenario, LESSON_6)
+            self._begin(known[scenario] if isinstance(scenario, str) else scenario, LESSON_6)
 
     # --- what one can do ---------------------------------------------------------------
 
@@ -320,6 +323,10 @@ class CrashLab(View):
                 break
             lines += leg.outcome.lines
         return lines
+
+
+def _replaces(temp):
+    return temp.rsplit(".", 2)[0]
 
 
 def _button(text, icon=""):

@@ -24,11 +24,11 @@ def esc(text):
     return html.escape(str(text))
 
 
-def file_panel(name, data, before):
+def file_panel(name, data, before, watch=None):
     """One file, exactly as on disk. data, before: bytes, or None where there is no file.
 
     before is what stood there a moment ago; lines that are new since carry a mark, and long
-    stretches without one are folded.
+    stretches without one are folded, but for lines that hold the text watch.
     """
     shown = _TEMP.sub(r"\1.….tmp", name)
     if data is None:
@@ -36,27 +36,26 @@ def file_panel(name, data, before):
         return f"<div><b>{esc(shown)}</b>: {esc(gone)}</div>"
     lines = data.decode("utf-8", "replace").split("\n")
     new = _new_lines(lines, [] if before is None else before.decode("utf-8", "replace").split("\n"))
-    body = "".join(_stretch(lines, start, end, new, folded) for start, end, folded in _stretches(len(lines), new))
-    return f"<div><b>{esc(shown)}</b>: {esc(_what_changed(data, before, len(new)))}{body}</div>"
+    return f"<div><b>{esc(shown)}</b>: {esc(_what_changed(data, before, len(new)))}{_body(lines, new, watch)}</div>"
 
 
-def plain_file(name, data):
-    """One file whole, with nothing to compare it to."""
+def plain_file(name, data, watch=None):
+    """One file with nothing to compare it to; the middle of a long one is folded, but for lines that hold watch."""
     if data is None:
         return file_panel(name, data, None)
-    lines = data.decode("utf-8", "replace").split("\n")
-    return f"<div><b>{esc(name)}</b>: {esc(_size(data))}{_stretch(lines, 0, len(lines), (), False)}</div>"
+    return f"<div><b>{esc(name)}</b>: {esc(_size(data))}{_body(data.decode('utf-8', 'replace').split(chr(10)), set(), watch)}</div>"
 
 
-def files_panel(names, files, before):
+def files_panel(names, files, before, watch=None):
     """Several files side by side: a table of one row. files, before: ``{name: bytes}``."""
-    return columns(*(file_panel(name, files.get(name), before.get(name)) for name in names))
+    return columns(*(file_panel(name, files.get(name), before.get(name), watch) for name in names))
 
 
 def columns(*panels):
-    """Panels side by side."""
-    cells = "".join(f'<td style="text-align:left;vertical-align:top">{panel}</td>' for panel in panels)
-    return f"<table><tr>{cells}</tr></table>"
+    """Panels side by side, equally wide."""
+    style = f"text-align:left;vertical-align:top;width:{100 // len(panels)}%"
+    cells = "".join(f'<td style="{style}">{panel}</td>' for panel in panels)
+    return f'<table style="width:100%"><tr>{cells}</tr></table>'
 
 
 def world_panel(files, before, journal):
@@ -64,7 +63,7 @@ def world_panel(files, before, journal):
     counts = Counter(json.loads(line)["tool"] for line in journal.decode("utf-8").splitlines())
     done = ", ".join(f"{esc(tool)} ×{n}" for tool, n in counts.items()) or esc(tr("nothing yet"))
     rest = "".join(file_panel(name, data, before.get(name)) for name, data in files.items())
-    return f"<div><b>{esc(tr('What the tools really did'))}</b>: {done}{rest}</div>"
+    return f"<div><b>{esc(tr('Tool runs that finished'))}</b>: {done}{rest}</div>"
 
 
 def log_panel(lines):
@@ -107,9 +106,14 @@ def _new_lines(lines, old):
     return new
 
 
-def _stretches(count, new):
-    """(start, end, folded): which lines to show, and which to fold because nothing happened there."""
-    around = {i + d for i in new for d in range(-NEAR, NEAR + 1)}
+def _body(lines, new, watch):
+    seen = new | {i for i, text in enumerate(lines) if watch and watch in text}
+    return "".join(_stretch(lines, start, end, new, folded) for start, end, folded in _stretches(len(lines), seen))
+
+
+def _stretches(count, seen):
+    """(start, end, folded): which lines to show, and which to fold because there is nothing to see."""
+    around = {i + d for i in seen for d in range(-NEAR, NEAR + 1)}
     keep = [i < TOP or i >= count - BOTTOM or i in around for i in range(count)]
     cuts = [0, *(i for i in range(1, count) if keep[i] != keep[i - 1]), count]
     runs = [(start, end, not keep[start] and end - start >= FOLD) for start, end in zip(cuts, cuts[1:])]
@@ -126,10 +130,10 @@ def _stretch(lines, start, end, new, folded):
     shown = [_line(lines[i], i in new) for i in range(start, min(end, start + MAX_LINES))]
     if end - start > MAX_LINES:
         shown.append("  " + esc(trn("… {n} more line …", "… {n} more lines …", end - start - MAX_LINES)))
-    text = f"<pre>{chr(10).join(shown)}</pre>"
+    text = f'<pre style="white-space:pre-wrap;word-break:normal">{chr(10).join(shown)}</pre>'
     if not folded:
         return text
-    return f"<details><summary>{esc(trn('{n} line as before', '{n} lines as before', end - start))}</summary>{text}</details>"
+    return f"<details><summary>{esc(trn('{n} more line', '{n} more lines', end - start))}</summary>{text}</details>"
 
 
 def _line(text, is_new):

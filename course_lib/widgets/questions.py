@@ -37,7 +37,7 @@ def _lesson_6_unknown():
         Choice(tr("Run write_report again: a miss in the ledger means it has not run."), False,
                tr("A miss means: not recorded. Between effect and record there is always a gap, and the process died in it.")),
         Choice(tr("Answer the call with an error that says: state unknown."), True,
-               tr("There is no entry, and the tool changes something outside. Nothing on disk tells \"never started\" from \"done\", so the model is told just that.")),
+               tr("There is no entry, and the tool changes something outside. Neither of the two files tells \"never started\" from \"done\", so the model is told just that.")),
     ])
 
 
