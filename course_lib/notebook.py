@@ -14,7 +14,9 @@ from IPython.display import HTML, Markdown, display
 
 from . import checkpoint, ledger
 from .scenarios import SALES_REPORT
+from .scenarios.experiment import Experiment
 from .scenarios.runner import start
+from .widgets.crash_lab import verdict_text
 from .widgets.panels import columns, plain_file
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,6 +55,14 @@ def terminal(command, folder):
         for line in child.stdout:
             print(line, end="", flush=True)
     print(f"(exit code {child.returncode})")
+
+
+def story(code):
+    """Run what a scenario code names, its kill included, then go on to the end; print the terminal and the verdict."""
+    experiment = Experiment.from_code(code)
+    experiment.run()
+    print(*(line for leg in experiment.legs for line in leg.outcome.lines), sep="\n")
+    print("→", verdict_text(experiment))
 
 
 def source(*functions):

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from ..moments import LABELS
 from .oracle import judge
-from .policies import POLICIES
+from .policies import POLICIES, start_under
 from .recording import Recording
-from .runner import start
 from .support_desk import SUPPORT_DESK
 
 TURN = 2  # the turn of the call in question
@@ -25,13 +24,15 @@ def memory_folder():
 
 
 def matrix(tools=tuple(SUPPORT_DESK), policies=tuple(POLICIES), *, progress=lambda done, of: None):
-    """All cells: ``{(tool, policy, label): outcome}``; a label that never happens there is absent.
+    """All cells: ``{(tool, policy, label): outcome}``, by name; a label that never happens there is absent.
 
+    tools: names. policies: names or Policy objects.
     progress(done, of) is told after each tool under each policy; what it raises stops the work.
     """
-    cells, pairs = {}, [(tool, policy) for tool in tools for policy in policies]
+    chosen = [POLICIES[policy] if isinstance(policy, str) else policy for policy in policies]
+    cells, pairs = {}, [(tool, policy) for tool in tools for policy in chosen]
     for done, (tool, policy) in enumerate(pairs, 1):
-        cells |= {(tool, policy, label): outcome for label, outcome in column(SUPPORT_DESK[tool], POLICIES[policy]).items()}
+        cells |= {(tool, policy.name, label): outcome for label, outcome in column(SUPPORT_DESK[tool], policy).items()}
         progress(done, len(pairs))
     return cells
 
@@ -43,16 +44,24 @@ def column(scenario, policy):
         first.mkdir()
         scenario.lay_out(first)
         recording = Recording(first)
-        start(scenario, first, listeners=[recording], functions=policy.functions)
+        start_under(policy, scenario, first, crash_after=("before-request", TURN + 1),  # what comes later is not asked for
+                    listeners=[lambda moment: moment.turn == TURN and recording(moment)])
         cells, known = {}, {}
         for index, moment in enumerate(recording.moments):
-            if moment.turn == TURN and moment.label in LABELS:
+            if moment.label in LABELS:
                 left = {name: data for name, data in recording.files(index).items() if not name.endswith(".tmp")}
                 state = tuple(left.items())  # temp files are swept before anything is read, so they make no difference
                 if state not in known:
                     known[state] = _go_on(scenario, policy, left, Path(home) / f"cell-{index}")
-                cells[moment.label] = known[state]
+                cells.setdefault(moment.label, known[state])
         return {label: cells[label] for label in LABELS if label in cells}
+
+
+def crash_of(scenario, policy, label):
+    """The crash that a cell stands for: ``(label, n)``, n counted from the start of the run."""
+    with tempfile.TemporaryDirectory(prefix="course-", dir=memory_folder()) as folder:
+        moments = start_under(policy, scenario, folder).moments
+    return next((moment.label, moment.count) for moment in moments if (moment.turn, moment.label) == (TURN, label))
 
 
 def _go_on(scenario, policy, files, folder):
@@ -60,4 +69,4 @@ def _go_on(scenario, policy, files, folder):
     folder.mkdir()
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return judge(scenario, folder, start(scenario, folder, resume=not policy.restarts, functions=policy.functions))
+    return judge(scenario, folder, start_under(policy, scenario, folder, resume=not policy.restarts))

@@ -12,23 +12,33 @@ from ..checkpoint import save_checkpoint
 from ..ledger import find, known_effects, save_effect
 from ..moments import current, remark
 from ..resume import reconcile
-from ..storage import write_atomic
+from ..storage import sweep, write_atomic
 from ..tools import perform, result, run_tool_uses
 from ..values import as_content
 from . import world
+from .runner import start, start_in_child
 
 
 @dataclass(frozen=True)
 class Policy:
     """name: as in a scenario code. title: for people. functions: as Run takes them.
 
-    restarts: after a crash it does not resume but starts over.
+    restarts: after a crash it does not resume but starts over. own: a student's functions on top,
+    which run in a child process only.
     """
 
     name: str
     title: str
     functions: dict = field(default_factory=dict)
     restarts: bool = False
+    own: dict = field(default_factory=dict)
+
+
+def start_under(policy, scenario, folder, **options):
+    """One start or resume under a policy; options as runner.start takes them. Gives an Outcome."""
+    if policy.own:
+        return start_in_child(scenario, folder, policy=policy.functions, functions=policy.own, **options)
+    return start(scenario, folder, functions=policy.functions, **options)
 
 
 # --- saving too little ------------------------------------------------------------------
@@ -50,7 +60,7 @@ def keep_no_record(path, tool_use_id, entry):
 
 
 def rerun_blindly(checkpoint, tools, *, effects_path):
-    """In place of reconcile: whatever was pending runs again."""
+    """In place of reconcile: whatever was pending runs again, and nobody is asked whether it may."""
     call = checkpoint["pendingToolUse"]
     return call and perform(call, tools, effects_path=effects_path)
 
@@ -78,7 +88,8 @@ def run_what_is_missing(checkpoint, tools, *, effects_path):
 def perform_with_intent(call, tools, *, effects_path):
     """In place of perform: first the intent, in a file of its own, since it must never pass for "done"."""
     path = Path(effects_path).with_name(world.INTENTS)
-    write_atomic(path, json.dumps([*_intents(path), call["id"]]).encode(), moment="intent")
+    sweep(path)
+    write_atomic(path, json.dumps([call["id"]]).encode(), moment="intent")  # no other call can be under way
     return perform(call, tools, effects_path=effects_path)
 
 
@@ -104,12 +115,12 @@ def perform_with_key(call, tools, *, effects_path):
 
 
 def reconcile_by_key(checkpoint, tools, *, effects_path):
-    """In place of reconcile: not in the ledger → run again under the same key, which can't do it twice."""
+    """In place of reconcile: not in the ledger → through both gates again, under the same key, which can't do it twice."""
     call = checkpoint["pendingToolUse"]
     if call is None or find(known_effects(effects_path), call):
         return reconcile(checkpoint, tools, effects_path=effects_path)
     remark("reconciled", id=call["id"], name=call["name"], branch="same-key")
-    return perform_with_key(call, tools, effects_path=effects_path)
+    return run_what_is_missing(checkpoint, tools, effects_path=effects_path)
 
 
 def reconcile_by_asking(checkpoint, tools, *, effects_path):

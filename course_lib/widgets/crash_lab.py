@@ -304,7 +304,7 @@ class CrashLab(View):
         if not self.experiment.legs:
             what = tr("Nothing has been run yet. You look at what a run will leave on disk at each moment.")
         elif self.experiment.is_over:
-            what = tr("The run is over: {verdict}. You look back at its last part.", verdict=_verdict(self.experiment))
+            what = tr("The run is over: {verdict}. You look back at its last part.", verdict=verdict_text(self.experiment))
         elif self.experiment.is_lost:
             what = tr("There was nothing to resume from: the run is lost, and only a fresh start is left.")
         elif self._waits_for_a_prediction():
@@ -333,7 +333,8 @@ def _button(text, icon=""):
     return W.Button(description=text, icon=icon, layout=W.Layout(width="max-content"))
 
 
-def _verdict(experiment):
+def verdict_text(experiment):
+    """What became of the effect, in words."""
     effect = experiment.scenario.effect
     return {
         oracle.ONCE: tr("{effect} happened once", effect=effect),

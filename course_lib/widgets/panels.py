@@ -2,7 +2,7 @@
 
 The same markup is shown live and stored in the notebook, so it makes sense without CSS:
 what changed is said in words and marked by a sign, not by colour. Everything that comes
-from a file is escaped.
+from a file is escaped, and however big a file is, its picture is small and soon drawn.
 """
 import html
 import json
@@ -10,18 +10,21 @@ import re
 from collections import Counter
 from difflib import SequenceMatcher
 
+from ..log import plain
 from ..words import tr, trn
 
 MARK = "▶ "
-MAX_LINES = 300
-MAX_WIDTH = 200
+MAX_LINES, MAX_STRETCHES = 300, 40  # drawn of one stretch, and of one file
+MAX_WIDTH, MAX_LOG_WIDTH = 200, 2000
+MANY = 50_000  # a file of more lines is not compared line by line
 TOP, BOTTOM, NEAR, FOLD = 6, 8, 2, 6  # lines kept at both ends and around a change; the shortest stretch to fold
 _DIFF_LINES = 400  # difflib is exact and slow; beyond this a count of equal lines has to do
 _TEMP = re.compile(r"(.+)\.[0-9a-f]{12}\.tmp")
 
 
 def esc(text):
-    return html.escape(str(text))
+    """Text as markup: nothing in it is a tag, and nothing in it is invisible or turns the text around it."""
+    return html.escape("\n".join(line if line.isprintable() else plain(line) for line in str(text).split("\n")))
 
 
 def file_panel(name, data, before, watch=None):
@@ -34,8 +37,10 @@ def file_panel(name, data, before, watch=None):
     if data is None:
         gone = tr("removed a moment ago") if before is not None else tr("not there")
         return f"<div><b>{esc(shown)}</b>: {esc(gone)}</div>"
-    lines = data.decode("utf-8", "replace").split("\n")
-    new = _new_lines(lines, [] if before is None else before.decode("utf-8", "replace").split("\n"))
+    if max(data.count(b"\n"), (before or b"").count(b"\n")) > MANY:
+        return f"<div><b>{esc(shown)}</b>: {esc(_what_changed(data, before, None))}{_ends(data)}</div>"
+    lines = _lines(data)
+    new = set() if data == before else _new_lines(lines, _lines(before or b""))
     return f"<div><b>{esc(shown)}</b>: {esc(_what_changed(data, before, len(new)))}{_body(lines, new, watch)}</div>"
 
 
@@ -43,7 +48,8 @@ def plain_file(name, data, watch=None):
     """One file with nothing to compare it to; the middle of a long one is folded, but for lines that hold watch."""
     if data is None:
         return file_panel(name, data, None)
-    return f"<div><b>{esc(name)}</b>: {esc(_size(data))}{_body(data.decode('utf-8', 'replace').split(chr(10)), set(), watch)}</div>"
+    body = _ends(data) if data.count(b"\n") > MANY else _body(_lines(data), set(), watch)
+    return f"<div><b>{esc(name)}</b>: {esc(_size(data))}{body}</div>"
 
 
 def files_panel(names, files, before, watch=None):
@@ -68,12 +74,18 @@ def world_panel(files, before, journal):
 
 def log_panel(lines):
     """The terminal."""
-    text = "\n".join(map(esc, lines)) or esc(tr("(nothing printed yet)"))
+    earlier = len(lines) - MAX_LINES
+    more = [trn("… {n} earlier line …", "… {n} earlier lines …", earlier)] if earlier > 0 else []
+    text = "\n".join(esc(_cut(line, MAX_LOG_WIDTH)) for line in [*more, *lines[-MAX_LINES:]]) or esc(tr("(nothing printed yet)"))
     return f"<div><b>{esc(tr('Terminal'))}</b><pre>{text}</pre></div>"
 
 
 def _size(data):
     return trn("{n} byte", "{n} bytes", len(data))
+
+
+def _lines(data):
+    return data.decode("utf-8", "replace").split("\n") if data else []
 
 
 def _what_changed(data, before, new):
@@ -82,6 +94,10 @@ def _what_changed(data, before, new):
         return tr("{size}, new", size=size)
     if data == before:
         return tr("{size}, unchanged", size=size)
+    if new is None:
+        return tr("{size}, changed (too long to mark the lines)", size=size)
+    if not new:
+        return tr("{size}, lines taken away", size=size)
     return trn("{size}, {n} line new (marked {mark})", "{size}, {n} lines new (marked {mark})", new, size=size, mark=MARK.strip())
 
 
@@ -107,8 +123,21 @@ def _new_lines(lines, old):
 
 
 def _body(lines, new, watch):
+    if not lines:
+        return ""
     seen = new | {i for i, text in enumerate(lines) if watch and watch in text}
-    return "".join(_stretch(lines, start, end, new, folded) for start, end, folded in _stretches(len(lines), seen))
+    stretches = _stretches(len(lines), seen)
+    if len(stretches) > MAX_STRETCHES:
+        stretches[MAX_STRETCHES:] = [(stretches[MAX_STRETCHES][0], len(lines), False)]
+    return "".join(_stretch(lines, start, end, new, folded) for start, end, folded in stretches)
+
+
+def _ends(data):
+    """The first and the last lines of a very long file."""
+    first, last = data.split(b"\n", MAX_LINES)[:-1], data.rsplit(b"\n", BOTTOM)[1:]
+    between = data.count(b"\n") + 1 - len(first) - len(last)
+    more = trn("… {n} more line …", "… {n} more lines …", between).encode()
+    return _pre(_line(line.decode("utf-8", "replace"), False) for line in [*first, more, *last])
 
 
 def _stretches(count, seen):
@@ -130,13 +159,22 @@ def _stretch(lines, start, end, new, folded):
     shown = [_line(lines[i], i in new) for i in range(start, min(end, start + MAX_LINES))]
     if end - start > MAX_LINES:
         shown.append("  " + esc(trn("… {n} more line …", "… {n} more lines …", end - start - MAX_LINES)))
-    text = f'<pre style="white-space:pre-wrap;word-break:normal">{chr(10).join(shown)}</pre>'
+    text = _pre(shown)
     if not folded:
         return text
     return f"<details><summary>{esc(trn('{n} more line', '{n} more lines', end - start))}</summary>{text}</details>"
 
 
+def _pre(lines):
+    return f'<pre style="white-space:pre-wrap;word-break:normal">{chr(10).join(lines)}</pre>'
+
+
 def _line(text, is_new):
-    if len(text) > MAX_WIDTH + 50:  # cutting off a word or two would only be a riddle
-        text = text[:MAX_WIDTH] + " " + trn("… {n} more character", "… {n} more characters", len(text) - MAX_WIDTH)
-    return f"<mark>{MARK}{esc(text)}</mark>" if is_new else "  " + esc(text)
+    text = esc(_cut(text, MAX_WIDTH))
+    return f"<mark>{MARK}{text}</mark>" if is_new else "  " + text
+
+
+def _cut(text, width):
+    if len(text) <= width + 50:  # cutting off a word or two would only be a riddle
+        return text
+    return text[:width] + " " + trn("… {n} more character", "… {n} more characters", len(text) - width)
