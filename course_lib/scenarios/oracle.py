@@ -19,7 +19,8 @@ OUTCOMES = (ONCE, RAN_TWICE, TWICE, LOST, ASKS_DONE, ASKS_NOT_DONE, REJECTED, RU
 
 def executions(scenario, folder):
     """How often the call in question has done its work."""
-    return sum(done["tool"] == scenario.effect and done["input"] == scenario.call["input"] for done in world.executions(folder))
+    call = {"tool": scenario.effect, "input": scenario.call["input"]}
+    return world.executions(folder).count(call)
 
 
 def judge(scenario, folder, outcome):

@@ -27,10 +27,10 @@ class Scenario:
     approve: Callable[[Path], Callable] | None = None
 
     def lay_out(self, folder):
-        """Put the world's files where they are missing, and let the model begin its script anew."""
-        for name, text in self.files.items():
-            path = Path(folder) / name
-            if not path.exists():
+        """Put the world's files there, unless some are (nobody undoes what has happened), and let the model begin its script anew."""
+        paths = {Path(folder) / name: text for name, text in self.files.items()}
+        if not any(path.exists() for path in paths):
+            for path, text in paths.items():
                 path.write_text(text, encoding="utf-8", newline="\n")
         (Path(folder) / world.REQUESTS).unlink(missing_ok=True)
 

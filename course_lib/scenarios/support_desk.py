@@ -44,7 +44,7 @@ class Desk:
         self.folder = Path(folder)
 
     def read_file(self, path):
-        return self._file(path).read_text(encoding="utf-8")
+        return self._text(path)
 
     def send_email(self, to, subject, body):
         crash_point("mid-tool")
@@ -101,34 +101,41 @@ class Desk:
     # --- asking whether it happened: what a tool's verify needs from outside ------------
 
     def was_done(self, name, input, key):
-        """What the outside can say of a call: False, a dict with its result, or None for "can't tell".
+        """What the outside can say of a call: True, False, a dict with its result, or None for "can't tell".
 
-        It goes by what was asked for, not by the key: none of these systems files our keys.
+        It goes by what was asked for, not by the key: none of these systems files our keys, so
+        an equal effect from before passes for this one.
         """
-        if name in ("send_email", "append_log", "append_file"):
-            file, piece = {"send_email": ("outbox.jsonl", json.dumps(input)), "append_log": ("log.txt", input.get("line", "")),
-                           "append_file": (input.get("path", ""), input.get("text", ""))}[name]
-            return {"result": "done, as one can see"} if piece in self._file(file).read_text(encoding="utf-8") else False
+        if name == "send_email":
+            return input in map(json.loads, self._text("outbox.jsonl").splitlines())
         if name in ("create_ticket", "ensure_ticket"):
-            found = [ticket for ticket in self._load("tickets.json") if ticket["title"] == input["title"]]
-            return {"result": found[0]} if found else False
-        if name == "set_config":
-            return {"result": "done, as one can see"} if self._load("config.json").get(input["key"]) == input["value"] else False
-        if name == "delete_file":
-            return False if self._file(input["path"]).exists() else {"result": f"{input['path']} is gone"}
+            wanted = {"title": input["title"]} if name == "ensure_ticket" else input
+            found = [ticket for ticket in self._load("tickets.json") if wanted.items() <= ticket.items()]
+            return {"result": found[-1]} if found else False
+        if name == "append_log":
+            return f"\n{input['line']}\n" in "\n" + self._text("log.txt")
+        if name == "append_file":
+            return self._text(input["path"]).endswith(input["text"])
         if name == "write_file":
-            return {"result": f"wrote {input['path']}"} if self._file(input["path"]).read_text(encoding="utf-8") == input["text"] else False
-        return None  # a transfer: another one of the same sum may be just as real
+            return input["text"] == self._text(input["path"])
+        if name == "set_config":
+            return self._load("config.json").get(input["key"]) == input["value"]
+        if name == "delete_file":
+            return not self._file(input["path"]).exists()
+        return None  # a transfer: an equal one from before is just as likely, and each is meant
 
     # --- files --------------------------------------------------------------------------
 
     def _file(self, name):
-        if Path(name).name != name or name not in FILES:
+        if name not in FILES:
             raise ValueError(f"{name} is none of the desk's files")
         return self.folder / name
 
+    def _text(self, name):
+        return self._file(name).read_bytes().decode("utf-8")  # line ends as they are
+
     def _load(self, name):
-        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+        return json.loads(self._text(name))
 
     def _save(self, name, value):
         (self.folder / name).write_text(json.dumps(value, indent=2), encoding="utf-8", newline="\n")

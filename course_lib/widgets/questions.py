@@ -64,7 +64,55 @@ def _lesson_6_record_first():
     ])
 
 
+def _lesson_4_twice():
+    return Question(tr("The ticket has been opened, then the process dies before anything is recorded. The resume runs whatever was pending again. How many tickets are there?"), [
+        Choice(tr("One. The model sees the first result and corrects itself."), False,
+               tr("The model never saw the first result: it died with the process. It gets one result, for one call, and has no way to notice the other ticket.")),
+        Choice(tr("One. The second call has the same id, so the ticket system drops it."), False,
+               tr("Nobody gave the ticket system that id. It got two orders and carried out two.")),
+        Choice(tr("Two."), True,
+               tr("Running again is right where the tool had not started, and wrong where it had. On disk the two look the same.")),
+    ])
+
+
+def _lesson_4_quiz():
+    return Question(tr("A send_email call is found dangling. \"Just run it again,\" says a colleague, \"the model will see the result and put it right.\" Will it?"), [
+        Choice(tr("Yes: the model knows that it asked only once."), False,
+               tr("It did ask once, and it gets one answer. Two e-mails in the inbox are outside of what it can see.")),
+        Choice(tr("No: but skipping every dangling call is safe."), False,
+               tr("Skipping is wrong as often as running again: where the tool never started, the e-mail is never sent, and the call still needs its result.")),
+        Choice(tr("No: look the id up in the ledger first, and decide by what it says."), True,
+               tr("The model can't perceive the second e-mail. The ledger can tell that the first one went out, because it was written the instant the tool returned.")),
+    ])
+
+
+def _lesson_4_gates():
+    return Question(tr("A payment was approved, made and recorded; then the process died. At the resume, should the person be asked again?"), [
+        Choice(tr("Yes: better ask once too often than pay without asking."), False,
+               tr("It has been paid. Asking \"shall I?\" about something that is done can only be answered wrongly.")),
+        Choice(tr("No: the ledger is asked first, and it answers."), True,
+               tr("Has it happened? comes before: should it happen? On a hit there is nothing left to approve.")),
+        Choice(tr("No: the approval from before the crash still counts."), False,
+               tr("Here it makes no difference. But where the ledger misses, an old yes must not be used for a new run: the person agreed to one payment.")),
+    ])
+
+
+def _lesson_4_transfers():
+    return Question(tr("Two transfers of 30 from the shop to Ada, same accounts, same sum, both ordered on purpose. What may tell the harness that they are two?"), [
+        Choice(tr("Their input: equal input means the same transfer."), False,
+               tr("Then the second one would never be made. Equal input says nothing about whether it was meant once or twice.")),
+        Choice(tr("Their tool_use_id: each call has its own."), True,
+               tr("The same id again is a replay and must not run. A new id is a new order and must.")),
+        Choice(tr("Their time: more than a minute apart means two."), False,
+               tr("A resume may come a day later, and two orders may come in one second.")),
+    ])
+
+
 QUESTIONS = {
+    "lesson 4: twice": _lesson_4_twice,
+    "lesson 4: quiz": _lesson_4_quiz,
+    "lesson 4: gates": _lesson_4_gates,
+    "lesson 4: transfers": _lesson_4_transfers,
     "lesson 6: ledger hit": _lesson_6_ledger_hit,
     "lesson 6: torn file": _lesson_6_torn,
     "lesson 6: unknown": _lesson_6_unknown,
