@@ -31,6 +31,8 @@ STYLE = """<style>
 .course-view .widget-label{min-width:0;white-space:normal}
 .course-view .course-timeline{width:auto;table-layout:auto;margin:.3em 0}
 .course-view .course-timeline th{font-weight:400;vertical-align:middle;font-size:.85em;padding:0 .25em;text-align:center;white-space:nowrap}
+.course-view .course-timeline tbody th{text-align:left;white-space:normal;max-width:19em}
+.course-view .course-timeline thead th{white-space:normal;max-width:5.5em}
 .course-view .course-timeline td{padding:1px}
 .course-view .course-timeline button{min-width:2.6em;height:1.9em;cursor:pointer;font:inherit;color:var(--jp-content-font-color1,CanvasText);
  background:var(--jp-layout-color2,Canvas);border:1px solid var(--jp-content-font-color2,CanvasText);border-radius:1em}
@@ -60,7 +62,7 @@ class View(W.VBox):
     """
 
     def __init__(self, children, **options):
-        self.alert = W.HTML()
+        self.alert, self._busy = W.HTML(), False
         super().__init__([W.HTML(STYLE), _Keys(), *children, self.alert], **options)
         self.add_class("course-view")
 
@@ -76,7 +78,9 @@ class View(W.VBox):
         control.observe(lambda _: self._guarded(action), "value")
 
     def _guarded(self, action):
-        self.alert.value = ""
+        if self._busy:
+            return  # a control that an action sets is no event of its own
+        self._busy, self.alert.value = True, ""
         try:
             action()
         except CourseError as error:
@@ -84,6 +88,8 @@ class View(W.VBox):
         except Exception as error:
             self._show_alert(tr("Something went wrong in this view: {error}", error=f"{type(error).__name__}: {error}"),
                              traceback.format_exc())
+        finally:
+            self._busy = False
 
     def _show_alert(self, text, details=""):
         more = f"<details><summary>{esc(tr('Details'))}</summary><pre>{esc(details)}</pre></details>" if details else ""

@@ -7,6 +7,7 @@ resume's moments stay hidden until the student has said what will happen.
 import ipywidgets as W
 
 from .. import checkpoint, ledger, log
+from ..errors import CourseError
 from ..scenarios import SCENARIOS, forecast, oracle, world
 from ..scenarios.experiment import AT_START, Experiment
 from ..scenarios.policies import LESSON_6, POLICIES
@@ -29,6 +30,7 @@ def meaning(label):
         "mid-save-a": tr("in the middle of save A"),
         "after-save-a": tr("save A is on disk, the tool has not started"),
         "after-approval": tr("a person has approved, the tool has not started"),
+        "mid-intent": tr("in the middle of writing the intent"),
         "after-intent": tr("the intent is on disk, the tool has not started"),
         "mid-tool": tr("in the middle of the tool"),
         "after-tool": tr("the tool has done its work, the ledger does not know"),
@@ -51,17 +53,16 @@ def points_of(leg):
     return [(0, crash_points[0][1] if crash_points else 1, moments[0]), *crash_points]
 
 
-def picture(scenario, leg, index, past):
-    """One moment as HTML: both files and any temp file, terminal and world. past: terminal lines of the legs before."""
-    now = leg.recording.files(index)
-    before = leg.recording.files(index - 1) if index else now
+def picture(scenario, now, before, lines):
+    """One moment as HTML: the files, the terminal and the world. now, before: ``{name: bytes}``; lines: the terminal's."""
     temps = [name for name in now if name.endswith(".tmp")]
     before = {**before, **{name: now.get(_replaces(name), b"") for name in temps}}  # a temp file is to replace another
     books = [name for name in (world.INTENTS, world.KEYS) if name in now]
-    outside = {name: data for name, data in now.items() if name == world.ASKED or
-               name in world.outside(now) and data != scenario.files.get(name, "").encode()}
+    laid_out = {name: text.encode() for name, text in scenario.files.items()}
+    outside = {name: now.get(name) for name in {**laid_out, **world.outside(now), **dict.fromkeys(now.keys() & {world.ASKED})}
+               if now.get(name) != laid_out.get(name)}
     return files_panel([*FILES, *books, *temps], now, before, scenario.call["id"]) + columns(
-        log_panel([*past, *_lines_until(leg, index)]), world_panel(outside, before, now.get(world.JOURNAL, b"")))
+        log_panel(lines), world_panel(outside, before, now.get(world.JOURNAL, b"")))
 
 
 class CrashLab(View):
@@ -83,35 +84,41 @@ class CrashLab(View):
             W.HBox([self.policy, self.real, self.reset_button], layout=row),
             self.timeline, self.moments_row,
             W.HBox([self.kill_button, self.run_button], layout=row),
-            self.question, self.head, self.view, self.code_row])
+            self.question, self.answer, self.head, self.view, self.code_row])
         if presenter:
             self.add_class("course-presenter")
         self._wire()
         if functions or not isinstance(scenario, str):
             self.code_row.layout.display = "none"  # a code can't name somebody's own code
-        known = {name: known for known in SCENARIOS.values() for name in (f"{known.name}/{known.effect}", known.name)}
-        if isinstance(scenario, str) and scenario not in known:
-            self.open_code(scenario)
+        if isinstance(scenario, str):
+            known = next((s for s in SCENARIOS.values() if scenario in (s.name, f"{s.name}/{s.effect}")), None)
         else:
-            self._begin(known[scenario] if isinstance(scenario, str) else scenario, LESSON_6)
+            known = scenario
+        if known:
+            self._begin(known, LESSON_6)
+        else:
+            self.open_code(scenario)
 
     # --- what one can do ---------------------------------------------------------------
 
     def choose(self, label, count=1):
         """Look at a moment of the next leg. Raises ValueError where the leg has no such moment."""
-        for index, turn, moment in self.points:
+        for index, _, moment in self.points:
             if (moment.label, moment.count) == (label, count):
-                self._go(index, turn)
+                self._go(index)
                 return
         raise ValueError(f"this run has no moment {label}:{count}")
 
     def kill(self):
         """Run up to the chosen moment and die there."""
         moment = self.leg.recording.moments[self.moment.value]
+        if not moment.count:
+            raise CourseError(tr("Choose a moment of the run first; before it begins there is nothing to kill."))
         self._run((moment.label, moment.count))
 
     def predict(self, branch, outcome):
         """Commit to what the resume will do. branch, outcome: positions of the choices, from 0."""
+        self.branch.index, self.outcome.index = branch, outcome
         self.committed = (branch, outcome)
         self._prepare()
 
@@ -138,7 +145,7 @@ class CrashLab(View):
         return self.experiment.code
 
     def static_html(self):
-        return f"{self.head.value}{self.view.value}"
+        return f"{self.answer.value}{self.head.value}{self.view.value}"
 
     def __repr__(self):
         return f"CrashLab({self.code!r})"
@@ -166,13 +173,13 @@ class CrashLab(View):
         self.code_field = W.Text(description=tr("Scenario code"), continuous_update=False, layout=W.Layout(flex="1 1 30em"), **narrow)
         self.open_button = _button(tr("Open this code"))
         self.code_row = W.HBox([self.code_field, self.open_button], layout=W.Layout(flex_flow="row wrap", align_items="center"))
-        self.head, self.view = W.HTML(), W.HTML()
+        self.answer, self.head, self.view = W.HTML(), W.HTML(), W.HTML()
 
     def _wire(self):
         self.on_change(self.policy, self._change_policy)
-        self.on_change(self.timeline, lambda: self._go_to_index(self.timeline.value))
-        self.on_change(self.turn, self._list_moments)
-        self.on_change(self.moment, self._show)
+        self.on_change(self.timeline, lambda: self._go(self.timeline.value))
+        self.on_change(self.turn, lambda: self._go(next(index for index, turn, _ in self.points if turn == self.turn.value)))
+        self.on_change(self.moment, lambda: self._go(self.moment.value))
         self.on_click(self.earlier, lambda: self._step(-1))
         self.on_click(self.later, lambda: self._step(+1))
         self.on_click(self.kill_button, self.kill)
@@ -191,14 +198,17 @@ class CrashLab(View):
             self._begin(self.experiment.scenario, POLICIES[self.policy.value])
 
     def _take(self, experiment):
-        self.experiment, self.committed, self.answer = experiment, None, ""
+        self.experiment, self.committed, self.answer.value = experiment, None, ""
         self.policy.value = experiment.policy.name
         self._prepare()
 
     def _run(self, crash_after):
+        if self.experiment.is_over:
+            raise CourseError(tr("This run is over; reset it to begin again."))
         known = forecast.facts(self.experiment.scenario, self.experiment.folder) if self.experiment.resumes else None
+        self._streamed = self._past()
         self.experiment.run(crash_after, really=self.real.value, listeners=[self._stream] if self.real.value else [])
-        self.answer = self._reveal(known) if known and self.committed else ""
+        self.answer.value = self._reveal(known) if known and self.committed else ""
         self.committed = None
         self._prepare()
 
@@ -216,31 +226,23 @@ class CrashLab(View):
         self.run_button.description = (tr("Resume, and run to the end") if self.experiment.resumes else
                                        tr("Start over, and run to the end") if self.experiment.legs else tr("Run to the end"))
         self.code_field.value = self.code
-        if self.leg.outcome.status == "error":
+        self._go(self.points[-1 if over else 0][0])
+        if self.leg.outcome.status == "error" and not waits:
             self._show_alert(self.leg.outcome.text)
-        index, turn, _ = self.points[-1 if over else 0]
-        self._go(index, turn)
 
-    def _go(self, index, turn):
-        self.turn.value = turn
-        self._list_moments()
-        self.moment.value = index
-        self._show()
-
-    def _go_to_index(self, index):
+    def _go(self, index):
+        """Look at a moment, by its index; at none, where there is no such moment now."""
         turn = next((turn for at, turn, _ in self.points if at == index), None)
-        if turn is not None and index != self.moment.value:
-            self._go(index, turn)
-
-    def _list_moments(self):
-        here = [(self._name(moment), index) for index, turn, moment in self.points if turn == self.turn.value]
-        self.moment.options = here
-        self.moment.value = here[0][1] if here else None
+        if turn is not None:
+            self.turn.value = turn
+            self.moment.options = [(self._name(moment), at) for at, of, moment in self.points if of == turn]
+            self.moment.value = index
+            self._show()
 
     def _step(self, by):
         at = [index for index, _, _ in self.points].index(self.moment.value) + by
         if 0 <= at < len(self.points):
-            self._go(*self.points[at][:2])
+            self._go(self.points[at][0])
 
     # --- predictions -------------------------------------------------------------------
 
@@ -263,11 +265,14 @@ class CrashLab(View):
         """What the committed prediction was worth. facts: of the files that the resume found."""
         branch, outcome = self.committed
         last = self.experiment.legs[-1]
-        went = forecast.branch(last.outcome)
-        decided = evidence(facts, went, last.recording.files(0))
-        text = verdict_html(tr("Which way did it go?"), branch_choices(facts, went), branch) + f"<p>{decided}</p>"
+        went = forecast.branch(last.outcome, facts)
+        if went == forecast.UNCLEAR:
+            text = f"<p>{esc(tr('Which way it goes has not been seen: the resume did not come to that, or a function of your own did not say.'))}</p>"
+        else:
+            text = verdict_html(tr("Which way did it go?"), branch_choices(facts, went), branch)
+        text += f"<p>{evidence(facts, last.recording.files(0))}</p>"
         verdict = self.experiment.verdict
-        if verdict == oracle.UNFINISHED:
+        if verdict in (oracle.UNFINISHED, oracle.REJECTED):
             return text + f"<p>{esc(tr('It did not come to its end, so what becomes of it is still open.'))}</p>"
         times = oracle.executions(self.experiment.scenario, self.experiment.folder)
         choices = outcome_choices(self.experiment.scenario.effect, times, verdict)
@@ -279,8 +284,8 @@ class CrashLab(View):
         """While a child runs: its terminal, line by line."""
         text = log.line(moment)
         if text is not None:
-            self._streamed = [*self._streamed, text]
-            self.view.value = log_panel([*self._past(), *self._streamed])
+            self._streamed.append(text)
+            self._draw(self._streamed)
 
     def _name(self, moment):
         if moment.label != AT_START:
@@ -291,14 +296,22 @@ class CrashLab(View):
         return tr("before the fresh start") if self.experiment.legs else tr("before anything has run")
 
     def _show(self):
-        if self.moment.value is None:
-            return
-        self._streamed = []
         self.kill_button.disabled = self.experiment.is_over or self.moment.value == 0
         self.timeline.grid = grid(self.points, self.turn.value, self._name, MARKS)
         self.timeline.value = self.moment.value
         self.head.value = self._headline()
-        self.view.value = picture(self.experiment.scenario, self.leg, self.moment.value, self._past(self.leg))
+        self._draw([*self._past(self.leg), *_lines_until(self.leg, self.moment.value)])
+
+    def _draw(self, lines):
+        self.view.value = picture(self.experiment.scenario, self.leg.recording.files(self.moment.value), self._files_before(), lines)
+
+    def _files_before(self):
+        """The folder one moment earlier. What a crash left is seen as it was at the crash."""
+        leg, index = self.leg, self.moment.value
+        if index == 0 and leg not in self.experiment.legs[:1] and self.experiment.resumes:
+            leg = self.experiment.legs[-1]
+            index = points_of(leg)[-1][0]
+        return leg.recording.files(max((at for at, _, _ in points_of(leg) if at < index), default=0))
 
     def _headline(self):
         if not self.experiment.legs:
@@ -309,11 +322,13 @@ class CrashLab(View):
             what = tr("There was nothing to resume from: the run is lost, and only a fresh start is left.")
         elif self._waits_for_a_prediction():
             what = tr("The process is dead. This is what it left.")
+        elif not self.experiment.resumes:
+            what = tr("The process is dead, and this policy has saved nothing to go on from. You look at what starting over will do.")
         else:
             what = tr("The process is dead. You look at what a resume will do, moment by moment.")
         moment = self.leg.recording.moments[self.moment.value]
         label = f" <code>{esc(moment.label)}:{moment.count}</code>" if moment.count else ""
-        return (f'{self.answer}<div role="status">{esc(what)}<br><b>{esc(tr("Turn {turn}", turn=self.turn.value))}: '
+        return (f'<div role="status">{esc(what)}<br><b>{esc(tr("Turn {turn}", turn=self.turn.value))}: '
                 f"{esc(self._name(moment))}</b>{label}</div>")
 
     def _past(self, until=None):
@@ -351,6 +366,6 @@ def verdict_text(experiment):
 
 def _lines_until(leg, index):
     """The terminal lines of a leg up to a moment; all of them at its last one."""
-    if index == len(leg.recording.moments) - 1:
+    if index == points_of(leg)[-1][0]:
         return leg.outcome.lines
     return [text for moment in leg.recording.moments[:index + 1] if (text := log.line(moment))]

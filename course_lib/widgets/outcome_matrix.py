@@ -22,11 +22,17 @@ YOURS = "yours"
 
 
 def signs():
-    """Each outcome as a sign and a word, so that no cell speaks by colour alone."""
+    """Each outcome as a sign and its meaning: a number says how often the effect is there. ``{outcome: (sign, text)}``"""
     return {
-        oracle.ONCE: tr("✓ once"), oracle.RAN_TWICE: tr("✓ ran 2×"), oracle.TWICE: tr("✗✗ twice"), oracle.LOST: tr("✗ lost"),
-        oracle.ASKS_DONE: tr("? done"), oracle.ASKS_NOT_DONE: tr("? not done"),
-        oracle.REJECTED: tr("✗ API 400"), oracle.RUN_LOST: tr("✗ run lost"), oracle.UNFINISHED: tr("– stopped"),
+        oracle.ONCE: ("1", tr("once")),
+        oracle.RAN_TWICE: ("1*", tr("ran again, and the world is as after one run")),
+        oracle.TWICE: ("2!", tr("twice")),
+        oracle.LOST: ("0!", tr("never, and nobody knows")),
+        oracle.ASKS_DONE: ("?1", tr("a person has to look; it has happened")),
+        oracle.ASKS_NOT_DONE: ("?0", tr("a person has to look; it has not happened")),
+        oracle.REJECTED: ("400", tr("the API refuses the conversation")),
+        oracle.RUN_LOST: ("×", tr("the run is lost")),
+        oracle.UNFINISHED: ("–", tr("it stopped with an error")),
     }
 
 
@@ -47,7 +53,7 @@ class OutcomeMatrix(View):
         self.policy = W.Dropdown(description=tr("Policy"), layout=W.Layout(width="max-content"), **narrow)
         self.moment = W.Dropdown(description=tr("Moment"), layout=W.Layout(flex="1 1 16em"), **narrow)
         self.open_button = W.Button(description=tr("Open this run in CrashLab"), icon="search", layout=W.Layout(width="max-content"))
-        self.key, self.place = W.HTML(_key_html()), W.VBox([])
+        self.key, self.place = W.HTML(), W.VBox([])
         self.lab = None
         row = W.Layout(flex_flow="row wrap", align_items="center")
         super().__init__([self.tool, self.grid, W.HBox([self.policy, self.moment, self.open_button], layout=row), self.key, self.place])
@@ -79,15 +85,18 @@ class OutcomeMatrix(View):
         cells = matrix([self.tool.value], self.policies.values())
         self.outcomes = {(policy, label): outcome for (_, policy, label), outcome in cells.items()}
         self.cells = list(self.outcomes)
+        self.key.value = _key_html(self.outcomes)
         self.grid.value = -1
         self.grid.grid = _grid(self.tool.value, self.outcomes, self.cells, self.policies)
         self.policy.options = [(tr(policy.title), name) for name, policy in self.policies.items()]
+        self.policy.index = 0
         self._list_moments()
 
     def _list_moments(self):
         labels = [label for policy, label in self.cells if policy == self.policy.value]
-        self.moment.options = [(f"{MARKS.get(label, '')} {meaning(label)}: {signs()[self.outcomes[self.policy.value, label]]}".strip(), label)
+        self.moment.options = [(f"{MARKS.get(label, '')} {meaning(label)}: {signs()[self.outcomes[self.policy.value, label]][1]}".strip(), label)
                                for label in labels]
+        self.moment.index = 0
 
     def _open_cell(self):
         if 0 <= self.grid.value < len(self.cells):
@@ -107,8 +116,8 @@ def _grid(tool, outcomes, cells, policies):
     rows = []
     for label in _rows(outcomes):
         row = [None if (policy, label) not in outcomes else
-               {"index": cells.index((policy, label)), "mark": signs()[outcomes[policy, label]],
-                "text": f"{tr(policies[policy].title)}: {outcomes[policy, label]}"} for policy in policies]
+               {"index": cells.index((policy, label)), "mark": signs()[outcomes[policy, label]][0],
+                "text": f"{tr(policies[policy].title)}: {signs()[outcomes[policy, label]][1]}"} for policy in policies]
         rows.append({"title": f"{MARKS.get(label, '')} {meaning(label)}".strip(), "cells": row})
     return {"name": tr("Outcomes of {tool}", tool=tool), "columns": list(policies), "rows": rows}
 
@@ -117,13 +126,12 @@ def table_html(tool, outcomes):
     """All cells of a tool as a plain table."""
     head = "".join(f"<th>{esc(policy)}</th>" for policy in POLICIES)
     body = "".join(f"<tr><th style='text-align:left'>{esc(MARKS.get(label, ''))} {esc(meaning(label))}</th>"
-                   + "".join(f"<td>{esc(signs()[outcomes[policy, label]]) if (policy, label) in outcomes else ''}</td>" for policy in POLICIES)
+                   + "".join(f"<td>{esc(signs()[outcomes[policy, label]][0]) if (policy, label) in outcomes else ''}</td>" for policy in POLICIES)
                    + "</tr>" for label in _rows(outcomes))
-    return f"<p><b>{esc(tool)}</b></p><table><tr><th></th>{head}</tr>{body}</table>{_key_html()}"
+    return f"<p><b>{esc(tool)}</b></p><table><tr><th></th>{head}</tr>{body}</table>{_key_html(outcomes)}"
 
 
-def _key_html():
-    words = [(tr("✓ once"), tr("the effect is there once")), (tr("✓ ran 2×"), tr("ran again, and the world is as after one run")),
-             (tr("✗✗ twice"), tr("the effect is there twice")), (tr("✗ lost"), tr("never happened, and nobody knows")),
-             (tr("? done"), tr("a person has to look; it has happened")), (tr("? not done"), tr("a person has to look; it has not happened"))]
-    return "<p>" + " · ".join(f"<b>{esc(sign)}</b> {esc(text)}" for sign, text in words) + "</p>"
+def _key_html(outcomes):
+    """What the signs in use mean."""
+    used = [(sign, text) for outcome, (sign, text) in signs().items() if outcome in outcomes.values()]
+    return "<p>" + " · ".join(f"<b>{esc(sign)}</b> {esc(text)}" for sign, text in used) + "</p>"

@@ -2,6 +2,8 @@
 
 Every choice carries its reason, made from the very files it is about.
 """
+import json
+
 from .. import checkpoint, ledger
 from ..scenarios import forecast, oracle
 from ..words import tr
@@ -10,91 +12,102 @@ from .question import Choice
 
 
 def branch_choices(facts, went):
-    """The ways a resume can go, as Choices. went: the one it went, a name of forecast's."""
-    pending = tr("pendingToolUse holds {name} ({id}), so there is a call to settle first.", name=facts.pending, id=facts.id)
-    nobody = tr("No call is pending, so nothing is settled and nobody asks the ledger.")
-    entry = tr("effects.json has an entry {id}, and the ledger is asked before anything else.", id=facts.id)
-    no_entry = tr("effects.json has no entry {id}.", id=facts.id)
-    there = tr("checkpoint.json is there, so there is a scene to go on from.")
-    gone = tr("There is no checkpoint.json: the process died before its first save.")
-    reads = tr("{name} says of itself that it only reads, and effects.json has no {id}: running it again is safe.", name=facts.pending, id=facts.id)
-    writes = tr("{name} changes something, so running it again could do it twice.", name=facts.pending)
-    blind = tr("effects.json has no {id}, and {name} changes something: nothing on disk says whether it ran.", name=facts.pending, id=facts.id)
+    """The ways a resume can go, as Choices. facts: what it found; went: the way it went, a name of forecast's."""
+    call = {"name": facts.pending, "id": facts.id}
+    runs, lost = went in forecast.RUNS, went == forecast.LOST
+    entry = tr("effects.json has an entry {id}, and the ledger is asked before anything else.", **call)
+    no_entry = tr("effects.json has no entry {id}.", **call)
+    pending = tr("pendingToolUse holds {name} ({id}), so there is a call to settle first.", **call)
+    nothing = tr("pendingToolUse is null in checkpoint.json: the last turn is closed, so there is no call to settle.")
+    unknown = tr("effects.json has no {id}, and each {name} needs a person's approval; the one it had is used up.", **call) if facts.read_only else \
+        tr("effects.json has no {id}, and {name} changes something: nothing on record says whether it ran, "
+           "and running it again could do it twice.", **call)
+    asked = tr("The outside was asked, and says that {name} has happened.", **call)
+    ran = {
+        forecast.READ_ONLY: tr("{name} says of itself that it only reads, and effects.json has no {id}: running it again is safe.", **call),
+        forecast.IDEMPOTENT: tr("{name} says of itself that a second run changes nothing, and effects.json has no {id}.", **call),
+        forecast.NEVER_STARTED: tr("There is no intent on record for {id}, so it never started: this is its first run.", **call),
+        forecast.SAME_KEY: tr("It goes out under the same key as before, and the outside does a key's work once only.", **call),
+        forecast.NOT_DONE: tr("The outside was asked, and says that {name} has not happened.", **call),
+        forecast.RERUN: tr("effects.json has an entry {id}, and this reconcile ran the call all the same.", **call) if facts.in_ledger else
+                        tr("effects.json has no {id}, and this policy runs such a call without asking whether it ran before.", **call),
+    }.get(went, "")
 
-    def because(right, *wrongs):
-        """The first reason that applies. Each: (whether it applies, text)."""
-        return next(text for applies, text in [(not facts.has_checkpoint, gone), *wrongs, (True, right)] if applies)
-
-    idle = (facts.pending is None, nobody)
+    # What the resume found or did, and so why it did not go another way.
+    settled = (_why_lost(facts) if lost else nothing if went == forecast.NOTHING else ran if runs else
+               asked if went == forecast.DONE else unknown if went == forecast.UNKNOWN else entry)
     return [
         Choice(tr("Nothing is pending: the model is asked again."), went == forecast.NOTHING,
-               because(tr("pendingToolUse is null in checkpoint.json: the last turn is closed."), (facts.pending is not None, pending))),
+               settled if lost or went == forecast.NOTHING else pending),
         Choice(tr("The ledger has the call: its result is reused, nothing runs."), went == forecast.HIT,
-               because(entry, idle, (not facts.in_ledger, no_entry))),
-        Choice(tr("The ledger has no such call, and the tool only reads: it runs again."), went == forecast.READ_ONLY,
-               because(reads, idle, (facts.in_ledger, entry), (not facts.read_only, writes))),
-        Choice(tr("The ledger has no such call, and the tool changes something: the model is told \"state unknown\"."), went == forecast.UNKNOWN,
-               because(blind, idle, (facts.in_ledger, entry), (facts.read_only, reads))),
-        Choice(tr("There is nothing to resume from: the run has to start over."), went == forecast.LOST,
-               gone if not facts.has_checkpoint else there),
+               settled if lost or went == forecast.NOTHING or facts.in_ledger else no_entry),
+        Choice(tr("The ledger does not have the call, and the tool runs."), runs, settled),
+        Choice(tr("The ledger does not have the call, and the model is told \"state unknown\"."), went == forecast.UNKNOWN, settled),
+        Choice(tr("The ledger does not have the call, and the outside says that it has happened."), went == forecast.DONE,
+               tr("Nobody outside was asked who could tell.") if went == forecast.UNKNOWN else settled),
+        Choice(tr("There is nothing to resume from: the run has to start over."), lost,
+               settled if lost else tr("checkpoint.json is there and whole, so there is a scene to go on from.")),
     ]
+
+
+def _why_lost(facts):
+    if facts.is_missing:
+        return tr("There is no checkpoint.json: the process died before its first save.")
+    return tr("checkpoint.json is there, and can't be trusted: {why}", why=facts.trouble or tr("this load_checkpoint refused it."))
 
 
 def outcome_choices(effect, times, verdict):
     """What can become of the effect, as Choices. times: how often the journal has it at the end; verdict: the oracle's."""
     journal = tr("The tools' own journal has {effect} ×{n}.", effect=effect, n=times)
-    asks = verdict in (oracle.ASKS_DONE, oracle.ASKS_NOT_DONE)
-    told = tr("The model was told that the state is unknown, so somebody has to look.")
-    not_told = tr("The model got an answer and had no reason to ask anybody.")
-    on = tr("There was a checkpoint, and the run went on to its end.")
-    lost = tr("There was no checkpoint to go on from.")
-    fallen = verdict == oracle.RUN_LOST
-
-    def wrong(reason):
-        return lost if fallen else reason
-
+    if verdict == oracle.RAN_TWICE:
+        journal += " " + tr("(The world looks as after one run.)")
+    asks, fallen = verdict in (oracle.ASKS_DONE, oracle.ASKS_NOT_DONE), verdict == oracle.RUN_LOST
+    told = journal + " " + tr("The model was told that the state is unknown, so somebody has to look.")
+    lost = tr("There was no checkpoint that the run could go on from.")
+    seen = lost if fallen else told if asks else journal
+    answered = lost if fallen else told if asks else tr("The model got an answer and had no reason to ask anybody.")
     return [
-        Choice(tr("{effect} happens once.", effect=effect), verdict == oracle.ONCE,
-               journal if verdict == oracle.ONCE else wrong(f"{journal} {told}" if asks else journal)),
-        Choice(tr("{effect} happens twice.", effect=effect), verdict in (oracle.TWICE, oracle.RAN_TWICE), wrong(journal)),
-        Choice(tr("{effect} has happened, and a person has to find that out.", effect=effect), verdict == oracle.ASKS_DONE,
-               f"{journal} {told}" if asks else wrong(not_told)),
-        Choice(tr("{effect} has not happened, and a person has to find that out.", effect=effect), verdict == oracle.ASKS_NOT_DONE,
-               f"{journal} {told}" if asks else wrong(not_told)),
-        Choice(tr("{effect} never happens, and the model believes that it did.", effect=effect), verdict == oracle.LOST, wrong(journal)),
-        Choice(tr("The run is lost and has to start over."), fallen, lost if fallen else on),
+        Choice(tr("{effect} happens once.", effect=effect), verdict == oracle.ONCE, seen),
+        Choice(tr("{effect} happens more than once.", effect=effect), verdict in (oracle.TWICE, oracle.RAN_TWICE), seen),
+        Choice(tr("{effect} has happened, and a person has to find that out.", effect=effect), verdict == oracle.ASKS_DONE, answered),
+        Choice(tr("{effect} has not happened, and a person has to find that out.", effect=effect), verdict == oracle.ASKS_NOT_DONE, answered),
+        Choice(tr("{effect} never happens, and the model believes that it did.", effect=effect), verdict == oracle.LOST, seen),
+        Choice(tr("The run is lost and has to start over."), fallen,
+               lost if fallen else tr("There was a checkpoint, and the run went on to its end.")),
     ]
 
 
 def verdict_html(title, choices, chosen):
     """The right choice and the student's, each with its reason; the others folded. chosen: its index."""
-    right = next((i for i, choice in enumerate(choices) if choice.right), None)
+    right = next(i for i, choice in enumerate(choices) if choice.right)
     verdict = tr("you were right") if chosen == right else tr("not as predicted")
-    shown = [i for i in dict.fromkeys((right, chosen)) if i is not None]
-    others = "".join(_row(choices[i]) for i in range(len(choices)) if i not in shown)
+    shown = dict.fromkeys((right, chosen))
+    others = "".join(_row(choice) for i, choice in enumerate(choices) if i not in shown)
     return (f"<p><b>{esc(title)}</b> {esc(verdict)}</p><ul>"
             + "".join(_row(choices[i], tr("(your prediction)") if i == chosen else "") for i in shown)
             + f"</ul><details><summary>{esc(tr('Why not the others'))}</summary><ul>{others}</ul></details>")
 
 
-def evidence(facts, went, files):
+def evidence(facts, files):
     """The bytes that decided it, as HTML. files: the folder that the resume found, ``{name: bytes}``."""
-    asked = _line(files, checkpoint.FILE, '"pendingToolUse"')
-    if facts.pending is None or went == forecast.LOST:
+    asked = _lines(files, checkpoint.FILE, '"pendingToolUse"')
+    if facts.trouble or facts.pending is None:
         return asked
-    answered = _line(files, ledger.FILE, f'"{facts.id}": {{') if facts.in_ledger else \
+    answered = _lines(files, ledger.FILE, json.dumps(facts.id, ensure_ascii=False) + ":") if facts.in_ledger else \
         esc(tr("effects.json has no line with {id}", id=facts.id))
-    return f"{asked}; {answered}"
+    return f"{asked}<br>{answered}"
 
 
 def _row(choice, note=""):
     return f"<li><b>{'✓' if choice.right else '✗'} {esc(choice.text)}</b> {esc(note)}<br>{esc(choice.because)}</li>"
 
 
-def _line(files, name, start):
-    """The first line of a file that begins so, with its number."""
+def _lines(files, name, start):
+    """The line of a file that begins so, with its number and, where it opens a bracket, the two after it."""
     lines = files.get(name, b"").decode("utf-8", "replace").split("\n")
-    for number, line in enumerate(lines, 1):
-        if line.strip().startswith(start):
-            return f"{esc(tr('{name}, line {number}:', name=name, number=number))} <code>{esc(line.strip()[:120])}</code>"
-    return esc(tr("there is no {name}", name=name) if name not in files else tr("{name} has no such line", name=name))
+    found = [number for number, line in enumerate(lines) if line.lstrip().startswith(start)]
+    if not found:
+        return esc(tr("{name} has no such line", name=name) if name in files else tr("there is no {name}", name=name))
+    at = min(found, key=lambda number: len(lines[number]) - len(lines[number].lstrip()))  # not one deep inside a result
+    text = " ".join(line.strip()[:100] for line in lines[at:at + 3]) + " …" if lines[at].endswith("{") else lines[at].strip()
+    return f"{esc(tr('{name}, line {number}:', name=name, number=at + 1))} <code>{esc(text[:200])}</code>"

@@ -42,7 +42,7 @@ def short(label):
     """A column's head."""
     return {
         "before-request": tr("ask"), "after-response": tr("answer"),
-        "mid-save-a": "½ A", "after-save-a": "A", "after-approval": tr("yes"), "after-intent": tr("intent"),
+        "mid-save-a": "½ A", "after-save-a": "A", "after-approval": tr("yes"), "mid-intent": tr("½ intent"), "after-intent": tr("intent"),
         "mid-tool": tr("½ tool"), "after-tool": tr("tool"),
         "mid-effect-write": tr("½ ledger"), "after-effect-write": tr("ledger"),
         "mid-save-b": "½ B", "after-save-b": "B",
