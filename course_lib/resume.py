@@ -7,14 +7,14 @@ told to the model as it is: unknown. (lessons 3, 4 and 6)
 import copy
 
 from . import checkpoint, ledger
-from .checkpoint import NotACheckpoint, is_finished, load_checkpoint, save_checkpoint
+from .checkpoint import is_finished, load_checkpoint, save_checkpoint
 from .errors import CourseError
 from .guard import preflight, sweep_all
 from .ledger import LedgerError, find, known_effects, load_effects, set_aside, was_set_aside
 from .moments import alert, current, part, remark
+from .reopen import reopen
 from .tools import perform, record, result, run_tool_uses, says
-from .transcript import check_transcript
-from .values import as_content, same, storable
+from .values import as_content, storable
 
 
 def reconcile(checkpoint, tools, *, effects_path, rerun_idempotent=False):
@@ -50,8 +50,7 @@ def take_up(folder, tools):
     """
     path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
     scene = part(load_checkpoint)(path)
-    _rebuild_turn(scene)
-    _check_conversation(scene)
+    reopen(scene)
     run, pending = current(), scene["pendingToolUse"]
     run.turn = scene["turns"]
     remark("resumed", pending=pending and pending["name"])
@@ -131,39 +130,3 @@ def _open_ledger(effects_path):
     except LedgerError as error:
         moved = set_aside(effects_path)
         alert(f"[ledger set aside] {error} It is kept as {moved.name}; what it knew counts as unknown.")
-
-
-def _rebuild_turn(scene):
-    # In lesson 6's order the assistant's turn is not in messages at Point A. A result would then
-    # follow no call, so the turn is made again from pendingToolUse (its text and thinking are lost).
-    call = scene["pendingToolUse"]
-    if call is None:
-        return
-    last = scene["messages"][-1]
-    if last["role"] == "user":
-        scene["messages"].append({"role": "assistant", "content": [{"type": "tool_use", **_essence(call)}]})
-    elif not any(block["type"] == "tool_use" and same(_essence(block), _essence(call)) for block in _blocks(last)):
-        raise NotACheckpoint(f"{checkpoint.FILE} has {call['name']} ({call['id']}) pending, which the last turn of its messages did not ask for, "
-                             f"so one of the two was changed; {checkpoint.START_OVER}.")
-    # Lesson 2 raises turns at Point B, so its Point A still counts the turns that are closed.
-    named = sum(any(block["type"] == "tool_use" for block in _blocks(message)) for message in scene["messages"])
-    if scene["turns"] == named - 1:
-        scene["turns"] = named
-
-
-def _check_conversation(scene):
-    # What is saved is always the start of something the API accepts; the one thing that may be
-    # missing is the answer to the pending call.
-    last, pending = len(scene["messages"]) - 1, scene["pendingToolUse"] is not None
-    breaches = [breach for breach in check_transcript(scene["messages"], ends_with_user=not pending and not is_finished(scene))
-                if not (pending and breach["rule"] == "unanswered" and breach["where"].startswith(f"messages.{last}"))]
-    if breaches:
-        raise NotACheckpoint(f"{checkpoint.FILE} holds a conversation the API refuses ({breaches[0]['text'].rstrip('.')}); {checkpoint.START_OVER}.")
-
-
-def _blocks(message):
-    return message["content"] if isinstance(message["content"], list) else []
-
-
-def _essence(call):
-    return {key: call.get(key) for key in ("id", "name", "input")}
