@@ -189,10 +189,10 @@ def test_a_file_cut_at_any_byte_is_refused(path):
 
 @pytest.mark.parametrize("data, kind, words", [
     (b"", CheckpointEmpty, "is empty"),
-    (bytes(512), CheckpointTorn, "nothing but zero bytes"),
-    (b" \n", CheckpointTorn, "no JSON"),
-    (b"version: 1", CheckpointTorn, "no JSON"),
-    (b"{'version': 1}", CheckpointTorn, "no JSON"),
+    (bytes(512), CheckpointTorn, "all zero bytes"),
+    (b" \n", CheckpointTorn, "not JSON"),
+    (b"version: 1", CheckpointTorn, "not JSON"),
+    (b"{'version': 1}", CheckpointTorn, "not JSON"),
     (file_of(POINT_A) + file_of(POINT_A), CheckpointTorn, "Extra data"),
     (file_of(POINT_A).replace(b"861", b"NaN"), CheckpointTorn, "NaN is not JSON"),
     (file_of(POINT_A).replace(b"861", b"1e999"), CheckpointTorn, "tokensUsed: inf"),

@@ -21,7 +21,7 @@ def counted(moments):
 
 
 def test_the_labels_are_those_of_the_course_in_the_order_of_a_turn():
-    assert list(LABELS) == """before-request after-response mid-save-a after-save-a after-approval after-intent mid-tool after-tool
+    assert list(LABELS) == """before-request after-response mid-save-a after-save-a after-approval mid-intent after-intent mid-tool after-tool
         mid-effect-write after-effect-write mid-save-b after-save-b mid-final-save after-final-save""".split()
 
 

@@ -100,7 +100,7 @@ def test_a_finished_run_resumed_again_asks_nothing_writes_nothing_and_repeats_it
     assert on_disk(folder) == before
 
 
-@pytest.mark.parametrize("label", sorted(set(LABELS) - {"after-approval", "after-intent"}))
+@pytest.mark.parametrize("label", sorted(set(LABELS) - {"after-approval", "mid-intent", "after-intent"}))
 def test_every_moment_of_the_task_can_be_the_last_and_its_own_line_comes_before_the_kill(tmp_path, label):
     process = program(tmp_path, CRASH_AFTER=f"{label}:1")
     lines = process.stdout.splitlines()
@@ -233,8 +233,9 @@ def test_importing_the_library_imports_no_sdk_no_widgets_and_no_http():
     assert (process.stdout, process.stderr) == ("[]\n", "")
 
 
-LAYERS = [{"errors"}, {"values", "moments", "transcript", "words"}, {"storage"}, {"checkpoint", "ledger"}, {"tools", "stops", "guard", "log"},
-          {"resume"}, {"agent"}, {"scripted_api", "history"}, {"model"}, {"scenarios"}, {"widgets", "grading", "notebook"}, {"__main__", "cli"}]
+LAYERS = [{"errors"}, {"values", "moments", "transcript", "words"}, {"storage"}, {"checkpoint", "ledger"}, {"tools", "stops", "guard", "reopen", "log"},
+          {"resume"}, {"agent"}, {"repair", "session", "doctor", "scripted_api", "history"}, {"model"}, {"scenarios"},
+          {"widgets", "grading", "notebook"}, {"__main__", "cli"}]
 CORE = set().union(*LAYERS[:7]) - {"words"}
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..checkpoint import save_checkpoint
-from ..ledger import find, known_effects, save_effect
+from ..ledger import find, known_effects, save_effect, was_set_aside
 from ..moments import current, remark
 from ..resume import reconcile
 from ..storage import sweep, write_atomic
@@ -78,9 +78,15 @@ def record_first(call, tools, *, effects_path):
 def run_what_is_missing(checkpoint, tools, *, effects_path):
     """In place of reconcile: in the ledger → its result; not there → through both gates, then run."""
     call = checkpoint["pendingToolUse"]
-    if call is None:
-        return None
-    return run_tool_uses([{"type": "tool_use", **call}], tools, effects_path=effects_path, approve=current().approve)[0]
+    if call is None or was_set_aside(effects_path):  # a ledger that was broken: a miss proves nothing
+        return reconcile(checkpoint, tools, effects_path=effects_path)
+    return through_the_gates(call, tools, effects_path)
+
+
+def through_the_gates(call, tools, effects_path):
+    """The pending call once more, as if the model had just named it: the ledger, then a person, then the tool."""
+    block = {"type": "tool_use", **call}
+    return run_tool_uses([block], tools, effects_path=effects_path, approve=current().approve)[0]
 
 
 # --- an intent record: "about to start" is on disk, too ----------------------------------
@@ -98,7 +104,7 @@ def reconcile_with_intent(checkpoint, tools, *, effects_path):
     call = checkpoint["pendingToolUse"]
     if call and not find(known_effects(effects_path), call) and call["id"] not in _intents(Path(effects_path).with_name(world.INTENTS)):
         remark("reconciled", id=call["id"], name=call["name"], branch="never-started")
-        return run_what_is_missing(checkpoint, tools, effects_path=effects_path)
+        return through_the_gates(call, tools, effects_path)
     return reconcile(checkpoint, tools, effects_path=effects_path)
 
 
@@ -120,12 +126,15 @@ def reconcile_by_key(checkpoint, tools, *, effects_path):
     if call is None or find(known_effects(effects_path), call):
         return reconcile(checkpoint, tools, effects_path=effects_path)
     remark("reconciled", id=call["id"], name=call["name"], branch="same-key")
-    return run_what_is_missing(checkpoint, tools, effects_path=effects_path)
+    answer = through_the_gates(call, tools, effects_path)
+    if answer.get("is_error"):  # declined or failed now, which says nothing of the time before the crash
+        return reconcile(checkpoint, tools, effects_path=effects_path)
+    return answer
 
 
 def reconcile_by_asking(checkpoint, tools, *, effects_path):
     """In place of reconcile: a tool whose outside can be asked "did this happen?" is asked."""
-    asked = {name: replace(tool, verify=getattr(tool.function, "was_done", None)) for name, tool in tools.items()}
+    asked = {name: replace(tool, verify=getattr(tool.function, "was_done", tool.verify)) for name, tool in tools.items()}
     return reconcile(checkpoint, asked, effects_path=effects_path)
 
 
