@@ -14,7 +14,7 @@ from pathlib import Path
 from course_lib.errors import CourseError
 
 ROOT = Path(__file__).resolve().parents[1]      # the course is installed in place, beside its notebooks
-LESSON = "notebooks/en/lesson_6.ipynb"
+LESSON = "notebooks/en/index.ipynb"     # the page that leads to all of them
 PRINT_AND_END = {"--help-all", "--version", "--generate-config"}    # JupyterLab's options that open nothing
 CRASH_AFTER = "after-effect-write:3"
 
@@ -25,7 +25,7 @@ def main(argv=None):
     if rest and not args.takes_more:
         parser.error(f"{args.command} does not know {' '.join(rest)}; see course {args.command} --help.")
     try:
-        return args.run(rest)
+        return args.run(rest if args.takes_more else args)
     except CourseError as error:
         print(error, file=sys.stderr)
         return 1
@@ -41,6 +41,10 @@ def build_parser():
     add(commands, "lab", lab, "open the lessons in JupyterLab", takes_more=True,
         more="What follows lab goes to JupyterLab, for example: course lab --port 9000")
     add(commands, "demo", demo, "kill an agent in the middle of its work and resume it, in the terminal")
+    command = add(commands, "doctor", doctor, "tell what the Messages API would refuse in a conversation, and mend it",
+                  more="Exit code: 0 for a sound conversation, 1 for one with breaches, 2 for a file that can't be read.")
+    command.add_argument("file", metavar="FILE", help="the messages of a request, a checkpoint.json, or a session in JSON Lines")
+    command.add_argument("--out", metavar="FILE", help="write the mended messages there; the first file stays as it is")
     return parser
 
 
@@ -124,6 +128,24 @@ def show(arguments, **settings):
     print("$", *typed, flush=True)
     inherited = {name: value for name, value in os.environ.items() if name != "CRASH_AFTER"}
     return subprocess.call([sys.executable, "-m", "course_lib", *arguments], cwd=ROOT, env={**inherited, **settings})
+
+
+# --- doctor ------------------------------------------------------------------------------
+
+def doctor(args):
+    from course_lib.doctor import visit
+    from course_lib.log import plain
+    sys.stdout.reconfigure(errors="backslashreplace")   # a terminal without the sign still gets the line
+    try:
+        code = visit(args.file, args.out)
+        sys.stdout.flush()
+        return code
+    except CourseError as error:
+        print(plain(str(error)), file=sys.stderr)
+        return 2
+    except BrokenPipeError:     # as in: course doctor FILE | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 if __name__ == "__main__":

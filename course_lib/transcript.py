@@ -57,11 +57,11 @@ def check_transcript(messages, *, ends_with_user=True):
     found, last = [], len(messages) - 1
     for number, message in enumerate(messages):  # as the API does: first the shapes, then the sense
         found += _check_message(f"messages.{number}", message, is_last=number == last)
-    if _role(messages[0]) == "assistant":
+    if role_of(messages[0]) == "assistant":
         found.append(_breach("first-user", "messages.0"))
     found += _check_pairing(messages)
     # A call left open at the end is one slip, and has been reported.
-    if ends_with_user and _role(messages[last]) == "assistant" and not _ids(messages[last], "assistant", "tool_use"):
+    if ends_with_user and role_of(messages[last]) == "assistant" and not ids_in(messages[last], "assistant", "tool_use"):
         found.append(_breach("ends-with-user", f"messages.{last}"))
     return found
 
@@ -131,16 +131,16 @@ def _check_pairing(messages):
     for number, message in enumerate([*messages, None]):  # the end closes a turn as any message does
         position = f"messages.{number}.content."
         found += _check_answers(number, message, open_calls)
-        if _role(message) == "assistant":
+        if role_of(message) == "assistant":
             answered.clear()
-        for i, call_id in _ids(message, "user", "tool_result"):
+        for i, call_id in ids_in(message, "user", "tool_result"):
             if call_id in answered:
                 found.append(_breach("single-result", f"{position}{i}", call_id))
             elif call_id not in open_calls:
                 found.append(_breach("orphan-result", f"{position}{i}", call_id))
             answered.add(call_id)
         open_calls = {}
-        for i, call_id in _ids(message, "assistant", "tool_use"):
+        for i, call_id in ids_in(message, "assistant", "tool_use"):
             if call_id in known:
                 found.append(_breach("unique-id", f"{position}{i}", call_id))
             known.add(call_id)
@@ -150,23 +150,24 @@ def _check_pairing(messages):
 
 def _check_answers(number, message, open_calls):
     """The calls of the message before that ``message`` does not answer before its first block of another kind."""
-    results = _ids(message, "user", "tool_result")
-    head = next((i for i, block in _blocks(message) if block["type"] != "tool_result"), None)
+    results = ids_in(message, "user", "tool_result")
+    head = next((i for i, block in typed_blocks(message) if block["type"] != "tool_result"), None)
     in_time = {call_id for i, call_id in results if head is None or i < head}
     late = {call_id: f"messages.{number}.content.{i}" for i, call_id in results}
     missing = [call_id for call_id in open_calls if call_id not in in_time]
-    words = {"message": f"messages.{number - 1}", "ids": ", ".join(missing)}
-    return [_breach("results-first", late[call_id], call_id, **words) if call_id in late
-            else _breach("unanswered", open_calls[call_id], call_id, **words) for call_id in missing]
+    # One sentence names them all and is shared: a copy for each of very many calls would fill the memory.
+    text = printable(_UNANSWERED.format(message=f"messages.{number - 1}", ids=", ".join(missing)))
+    return [{"where": late.get(call_id, open_calls[call_id]), "id": call_id,
+             "rule": "results-first" if call_id in late else "unanswered", "text": text} for call_id in missing]
 
 
-def _ids(message, role, kind):
+def ids_in(message, role, kind):
     """(index, id) of each block of a kind that has an id, in a message of a role."""
-    blocks = _blocks(message) if _role(message) == role else []
+    blocks = typed_blocks(message) if role_of(message) == role else []
     return [(i, _id(block)) for i, block in blocks if block["type"] == kind and _id(block) is not None]
 
 
-def _blocks(message):
+def typed_blocks(message):
     """(index, block) of each block that has a type; [] for what is no message with blocks."""
     content = message.get("content") if isinstance(message, dict) else None
     return [(i, block) for i, block in enumerate(content if isinstance(content, list) else [])
@@ -178,27 +179,26 @@ def _id(block):
     return call_id if isinstance(call_id, str) else None
 
 
-def _role(message):
+def role_of(message):
     return message.get("role") if isinstance(message, dict) else None
 
 
 def _breach(rule, where, call_id=None, **words):
-    words = {"message": ".".join(where.split(".")[:2]), **words}
-    text = RULES[rule].format(where=where, id=call_id, **words)
-    return {"where": where, "id": call_id, "rule": rule, "text": _printable(text)}
+    text = RULES[rule].format(where=where, id=call_id, message=".".join(where.split(".")[:2]), **words)
+    return {"where": where, "id": call_id, "rule": rule, "text": printable(text)}
 
 
 def _path(place):
     names = []
     while place:
         place, name = place
-        names.append(_printable(str(name)))
+        names.append(printable(str(name)))
     return ".".join(reversed(names))
 
 
 def _is_broken(part):
-    return isinstance(part, str) and _printable(part) != part
+    return isinstance(part, str) and printable(part) != part
 
 
-def _printable(text):
+def printable(text):
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -10,6 +10,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from course_lib.cli import lab_environment
@@ -19,6 +20,12 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "ch
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--no-proxy-server"]
 TOKEN = "course"
+SETTINGS = {
+    # Lab draws far cells when they are scrolled to; a test finds its cell without scrolling.
+    "notebook-extension/tracker": '{"windowingMode": "none"}',
+    # While Lab follows the system's theme, its first change of theme by command is sometimes lost.
+    "apputils-extension/themes": '{"adaptive-theme": false}',
+}
 HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR")
 
 
@@ -35,16 +42,22 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory):
-    """The address of a JupyterLab of its own, on a copy of the course (Lab saves what it opens)."""
+def home(tmp_path_factory):
+    """JupyterLab's folders, with a copy of the course in ``work`` (Lab saves what it opens)."""
     home = tmp_path_factory.mktemp("jupyter")
     for name in ("notebooks", "exercises", "solutions"):
         if (ROOT / name).exists():
             shutil.copytree(ROOT / name, home / "work" / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    # Lab draws far cells when they are scrolled to; a test finds its cell without scrolling.
-    settings = home / "jupyterlab_settings_dir" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('{"windowingMode": "none"}')
+    return home
+
+
+@pytest.fixture(scope="session")
+def jupyter(home):
+    """The address of a JupyterLab of its own."""
+    for name, setting in SETTINGS.items():
+        file = home / "jupyterlab_settings_dir" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True)
+        file.write_text(setting)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -65,15 +78,18 @@ def lab(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def open_notebook(lab, browser):
-    """open_notebook("notebooks/en/lesson_6.ipynb", color_scheme="dark"): the page, every cell run."""
+def open_notebook(jupyter, home, browser):
+    """open_notebook("notebooks/en/lesson_6.ipynb", color_scheme="dark"): the page, every cell run; cells: of a notebook made for a test."""
     contexts = []
 
-    def open_it(path, *, run=True, width=1280, **options):
+    def open_it(path, *, cells=None, run=True, width=1280, **options):
+        if cells:
+            kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+            nbformat.write(nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)), metadata=kernel), home / "work" / path)
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.goto(f"{lab}/lab/tree/{path}?token={TOKEN}&reset")
+        page.goto(f"{jupyter}/lab/tree/{path}?token={TOKEN}&reset")
         page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.context")
         page.evaluate("""async () => { const panel = window.jupyterapp.shell.currentWidget;
             await panel.context.ready; await panel.sessionContext.ready; await panel.sessionContext.session.kernel.info; }""")
