@@ -68,8 +68,8 @@ def story(code):
 def source(*functions):
     """Show the code that really runs: each function's source, with the file it stands in."""
     for function in functions:
-        where = Path(inspect.getsourcefile(function)).name
-        display(Markdown(f"`course_lib/{where}`\n```python\n{inspect.getsource(function)}```"))
+        where = Path(inspect.getsourcefile(function)).relative_to(ROOT).as_posix()
+        display(Markdown(f"`{where}`\n```python\n{inspect.getsource(function)}```"))
 
 
 def show_files(folder, *names, watch=None):

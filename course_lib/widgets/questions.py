@@ -64,6 +64,61 @@ def _lesson_6_record_first():
     ])
 
 
+def _lesson_3_can_it_tell():
+    return Question(tr("The resumed process asks the model to go on. How can the model notice that the process was killed in between?"), [
+        Choice(tr("By the time that has passed."), False,
+               tr("A request carries no clock. Between two requests there may be a second or a month.")),
+        Choice(tr("By the connection: it is a new session."), False,
+               tr("There is no session. Each request stands for itself and brings the whole conversation along.")),
+        Choice(tr("It can't. The request is the same as without the kill."), True,
+               tr("The messages are all that the model knows of the past, and they came back from the file as they were.")),
+    ])
+
+
+def _lesson_3_as_it_is():
+    return Question(tr("The last message is an assistant turn with a tool call and no result. What happens if it is sent like that?"), [
+        Choice(tr("The model sees its open call and names it again."), False,
+               tr("The model never gets to see it: the conversation is refused before that.")),
+        Choice(tr("The request is refused, with the id of the call."), True,
+               tr("Each tool_use needs its tool_result in the very next message. The error names the id that has none.")),
+        Choice(tr("The API takes the result as empty and goes on."), False,
+               tr("It does not fill in anything. An empty result would be an answer, too, and only the harness can give one.")),
+    ])
+
+
+def _lesson_3_delete():
+    return Question(tr("The e-mail is out. The resume deletes the turn that asked for it and goes on. How many e-mails will there be?"), [
+        Choice(tr("One: the model remembers that it has asked."), False,
+               tr("What it remembers is what stands in messages, and the turn was just taken out.")),
+        Choice(tr("One: the new call is recognised by its id."), False,
+               tr("A call that is named anew has a new id. Nothing ties it to the old one.")),
+        Choice(tr("Two, and the conversation will show one."), True,
+               tr("The report says that something has to be done, so the model asks for the e-mail, for the first time as far as it knows.")),
+    ])
+
+
+def _lesson_3_cap():
+    return Question(tr("The cap is 5 turns. Each life does one turn and dies. If a resume begins with turns at zero, which life meets the cap?"), [
+        Choice(tr("The fifth or sixth: five turns are five turns."), False,
+               tr("Five turns were done, but the counter never saw more than one of them.")),
+        Choice(tr("None."), True,
+               tr("Each life counts to one and dies. The cap is there, and it is never reached.")),
+        Choice(tr("It does not matter: the model stops by itself."), False,
+               tr("A model that keeps finding something to do is exactly what the cap is for.")),
+    ])
+
+
+def _lesson_3_quiz():
+    return Question(tr("\"A dangling call makes the API refuse the conversation. So the resume drops that assistant message; then it is clean.\" Is that a good rule?"), [
+        Choice(tr("Yes. The call had no result, so nothing is lost with it."), False,
+               tr("No result in the file does not mean that nothing happened. At ② the effect is in the world, and this turn was its only trace.")),
+        Choice(tr("Yes, if the model is then told to be careful."), False,
+               tr("It can't be careful about a call that it has never heard of.")),
+        Choice(tr("No. Keep the turn and answer the call: run it again if it only reads, else say that the state is unknown."), True,
+               tr("The API wants an answer, not a clean past. With the turn kept, the model knows what it had decided, and what nobody knows is said openly.")),
+    ])
+
+
 def _lesson_4_twice():
     return Question(tr("The ticket has been opened, then the process dies before anything is recorded. The resume runs whatever was pending again. How many tickets are there?"), [
         Choice(tr("One. The model sees the first result and corrects itself."), False,
@@ -108,7 +163,133 @@ def _lesson_4_transfers():
     ])
 
 
+def _lesson_1_left():
+    return Question(tr("SIGKILL hits in turn 23, right after the sixth mail has gone out. What can the next process find?"), [
+        Choice(tr("Nothing. What a process has done goes when it goes."), False,
+               tr("What it had in its own memory goes. Files belong to the disk, and mails to whoever received them.")),
+        Choice(tr("The files that tools have written, and nothing else."), True,
+               tr("Reports, NOTES.md and the outbox are there. The conversation, the counters and the call under way were variables of the dead process.")),
+        Choice(tr("Everything: the conversation was sent to the API, so it can be fetched from there."), False,
+               tr("The Messages API keeps no conversation for us. Each request has to bring the whole of it along, and what brought it is dead.")),
+    ])
+
+
+def _lesson_1_under_way():
+    return Question(tr("Which file tells a new process that the mail to Guarda was being sent when the old one died?"), [
+        Choice(tr("report-guarda.md: it is there, so turn 22 is done and turn 23 comes next."), False,
+               tr("You know the order of the calls, because you have seen the script. A new process knows one thing: that there is a report.")),
+        Choice(tr("NOTES.md: Guarda is missing in it."), False,
+               tr("Viseu is missing in it, too. That a line is missing says that the note was not written, and nothing about the mail.")),
+        Choice(tr("None of them."), True,
+               tr("The files say what tools have left. Which call was named, and that its result was still awaited, only the scene knew.")),
+    ])
+
+
+def _lesson_1_mails():
+    return Question(tr("Nothing was saved, so the task is started again in the same folder. How many mails go out altogether, for ten shops?"), [
+        Choice(tr("Ten. The reports are there, so those shops are skipped."), False,
+               tr("Nobody looks. A new run has a new conversation, whose first message is the task.")),
+        Choice(tr("Eleven. Only the mail that was under way goes out again."), False,
+               tr("That is what a blind resume would do. Starting over repeats every turn, and five mails before this one.")),
+        Choice(tr("Sixteen."), True,
+               tr("Six before the kill, ten afterwards: six shops get their mail twice.")),
+    ])
+
+
+def _lesson_1_quiz():
+    return Question(tr("\"The reports are on disk and so is NOTES.md,\" says a colleague. \"Nothing is lost, just run it again.\" Is that so?"), [
+        Choice(tr("Yes. What matters was written down, and the rest is only conversation."), False,
+               tr("That conversation is what the loop works with: which calls were made, what came back, what was to be done next. "
+                  "It is gone, its tokens are paid again, and the mails go out again.")),
+        Choice(tr("Not as it is, but messages can be rebuilt from the reports and the notes."), False,
+               tr("They hold results, not the way there: no ids, no order, nothing the model said in between, and no sign of the call that was under way.")),
+        Choice(tr("No. The scene is lost, its price is paid again, and effects happen a second time."), True,
+               tr("Output and memory survive, and still the loop can't go on: it has to begin again, and that costs tokens and repeats what can't be taken back.")),
+    ])
+
+
+def _lesson_1_twice_as_long():
+    return Question(tr("Nobody interrupts anything. A task takes twice as many turns as another one; how many times the tokens?"), [
+        Choice(tr("Twice as many."), False,
+               tr("That would be so if each request sent only what is new. It sends the whole conversation again.")),
+        Choice(tr("About four times as many."), True,
+               tr("Turn k sends k-1 earlier turns once more, so the sum grows with the square of the length.")),
+        Choice(tr("Far more: it doubles with each turn."), False,
+               tr("Each turn costs one turn's worth more than the one before. That adds up to a square, not to a doubling.")),
+    ])
+
+
+def _lesson_2_pending():
+    return Question(tr("Somebody finds pendingToolUse superfluous and leaves it out: \"the call is in messages anyway\". The process dies while the tool runs. What happens at the resume?"), [
+        Choice(tr("The model is asked again and names the tool once more."), False,
+               tr("That would need a conversation the model can be asked with. This one ends with a call that has no result.")),
+        Choice(tr("Nothing seems to be under way, so messages are sent as they are, and the API refuses them."), True,
+               tr("The loop takes null, or a missing field, for \"between two turns\". The last message is a call without its result, and that is a 400, on every further attempt, too.")),
+        Choice(tr("The tool is run again, since it has no result."), False,
+               tr("For that, somebody would have to notice that a call is open. pendingToolUse is what makes it noticed.")),
+    ])
+
+
+def _lesson_2_window():
+    return Question(tr("The process died somewhere between Point A and Point B. What does checkpoint.json say of the tool?"), [
+        Choice(tr("That it was named. Whether it ran, the file doesn't say."), True,
+               tr("Nothing is written to it between A and B. Not started, half done, done: the same bytes.")),
+        Choice(tr("That it has not run, or else its result would be there."), False,
+               tr("The result gets there at Point B. A tool that had finished just before the kill looks the same as one that never began.")),
+        Choice(tr("That it has run, since A is saved right before it."), False,
+               tr("Right before is still before. The kill may have come in that very gap.")),
+    ])
+
+
+def _lesson_2_torn():
+    return Question(tr("A save opens the file with \"w\" and writes 2,000 bytes. It is killed at a byte that chance picks. How likely is it that what is left can be loaded?"), [
+        Choice(tr("About half of the time: in the first half little is lost."), False,
+               tr("open with \"w\" empties the file before the first byte is written. From then on there is neither the old save nor the new one.")),
+        Choice(tr("Only if the last byte was written as well."), True,
+               tr("JSON is whole when its last brace is there. And the save before is gone since the open.")),
+        Choice(tr("Always: the old save stays until the new one is closed."), False,
+               tr("That is what the atomic write does. A plain one writes over the only copy.")),
+    ])
+
+
+def _lesson_2_power():
+    return Question(tr("A temp file is written and renamed, and the save returns. No fsync. Then the power goes. What may checkpoint.json be?"), [
+        Choice(tr("The new save: the rename is done, and it is all or nothing."), False,
+               tr("All or nothing for those who read while the system runs. Name and bytes were still on their way to the disk, each on its own.")),
+        Choice(tr("The old save or the new one."), False,
+               tr("Those two, yes, and one more: the name may have got there before the bytes.")),
+        Choice(tr("The old save, the new one, or an empty or broken file."), True,
+               tr("The new name can reach the disk while the bytes it stands for never do. Many programs have lost their settings in this way.")),
+    ])
+
+
+def _lesson_2_quiz():
+    return Question(tr("A colleague saves with one line: turn the scene into JSON text and write it straight over checkpoint.json. What is wrong with it?"), [
+        Choice(tr("Nothing, as long as it is done at Point A and Point B."), False,
+               tr("The points are right. But each save is itself an instant to die in, and this one breaks the only copy.")),
+        Choice(tr("The file grows with every turn, so in time saving gets too slow."), False,
+               tr("It does grow, and lesson 5 comes back to that. It would be slow and right; this is fast and broken.")),
+        Choice(tr("A kill in the middle leaves half a file, and the save before it is gone."), True,
+               tr("The crash that the checkpoint is for can come while the checkpoint is written. So: a temp file first, then the rename.")),
+    ])
+
+
 QUESTIONS = {
+    "lesson 1: what is left": _lesson_1_left,
+    "lesson 1: under way": _lesson_1_under_way,
+    "lesson 1: mails": _lesson_1_mails,
+    "lesson 1: quiz": _lesson_1_quiz,
+    "lesson 1: twice as long": _lesson_1_twice_as_long,
+    "lesson 2: pending": _lesson_2_pending,
+    "lesson 2: window": _lesson_2_window,
+    "lesson 2: torn": _lesson_2_torn,
+    "lesson 2: power": _lesson_2_power,
+    "lesson 2: quiz": _lesson_2_quiz,
+    "lesson 3: can it tell": _lesson_3_can_it_tell,
+    "lesson 3: as it is": _lesson_3_as_it_is,
+    "lesson 3: delete": _lesson_3_delete,
+    "lesson 3: cap": _lesson_3_cap,
+    "lesson 3: quiz": _lesson_3_quiz,
     "lesson 4: twice": _lesson_4_twice,
     "lesson 4: quiz": _lesson_4_quiz,
     "lesson 4: gates": _lesson_4_gates,
