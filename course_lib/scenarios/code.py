@@ -23,16 +23,23 @@ def read_code(text):
     """``(scenario, policy, crashes)``. Raises CourseError that says which part is wrong."""
     parts = text.strip().split("/")
     if len(parts) < 3:
-        raise CourseError(f"{text.strip()!r} is no scenario code: it needs task/tool/policy, then one LABEL:N for each crash.")
+        raise CourseError(f"{_cut(text.strip())} is no scenario code: it needs task/tool/policy, then one LABEL:N for each crash.")
     task, tool, policy, *crashes = parts
     scenario = next((s for s in SCENARIOS.values() if (s.name, s.effect) == (task, tool)), None)
     if scenario is None:
         known = ", ".join(f"{s.name}/{s.effect}" for s in SCENARIOS.values())
-        raise CourseError(f"The scenario code names {task}/{tool}, which is none of: {known}.")
+        raise CourseError(f"The scenario code names {_cut(f'{task}/{tool}')}, which is none of: {known}.")
     if policy not in POLICIES:
-        raise CourseError(f"The scenario code names the policy {policy!r}, which is none of: {', '.join(POLICIES)}.")
-    found = [_CRASH.fullmatch(crash) for crash in crashes]
-    if not all(found):
-        wrong = crashes[found.index(None)]
-        raise CourseError(f"{wrong!r} in the scenario code is no crash: write LABEL:N, such as after-tool:3.")
-    return scenario, POLICIES[policy], [(match[1], int(match[2])) for match in found]
+        raise CourseError(f"The scenario code names the policy {_cut(policy)}, which is none of: {', '.join(POLICIES)}.")
+    return scenario, POLICIES[policy], [_crash(crash) for crash in crashes]
+
+
+def _crash(text):
+    found = _CRASH.fullmatch(text)
+    if not found:
+        raise CourseError(f"{_cut(text)} in the scenario code is no crash: write LABEL:N, such as after-tool:3.")
+    return found[1], int(found[2])
+
+
+def _cut(text):
+    return f"{text!r:.60}"

@@ -4,11 +4,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import checkpoint
 from ..errors import CourseError
 from ..moments import Moment
 from .code import read_code, write_code
-from .oracle import judge
+from .oracle import RUN_LOST, judge
 from .policies import LESSON_6
 from .recording import Recording
 from .runner import Outcome, start, start_in_child
@@ -38,13 +37,18 @@ class Experiment:
         self.reset()
 
     @classmethod
-    def from_code(cls, text):
+    def from_code(cls, text, *, functions=None):
         """The experiment that a scenario code names, all its crashes done. Raises CourseError."""
         scenario, policy, crashes = read_code(text)
-        experiment = cls(scenario, policy)
+        experiment = cls(scenario, policy, functions=functions)
         for label, n in crashes:
-            if experiment.run((label, n)).outcome.status != "killed":
-                raise CourseError(f"The scenario code kills at {label}:{n}, and this run never comes there; check the count.")
+            leg = experiment.run((label, n))
+            if experiment.is_lost:  # a resume that found nothing; the crash is the fresh start's
+                leg = experiment.run((label, n))
+            if leg.outcome.status != "killed":
+                last = {moment.label: moment.count for moment in leg.outcome.moments if moment.count}
+                known = ", ".join(f"{label}:{count}" for label, count in last.items()) or "nothing"
+                raise CourseError(f"The scenario code kills at {label}:{n}, and this run never comes there; what it comes to is {known}.")
         return experiment
 
     @property
@@ -59,8 +63,8 @@ class Experiment:
 
     @property
     def is_lost(self):
-        """Whether the last resume found no checkpoint, so that only a fresh start is left."""
-        return bool(self.legs) and self.legs[-1].outcome.status == "error" and not (self.folder / checkpoint.FILE).exists()
+        """Whether the last resume found no checkpoint that can be trusted, so that only a fresh start is left."""
+        return bool(self.legs) and self.verdict == RUN_LOST
 
     @property
     def resumes(self):

@@ -15,7 +15,7 @@ def one_call(function, input, **nature):
     verify …). A high-impact call is approved at once, so that a crash after it can be tried.
     """
     name = function.__name__
-    unknown = nature.keys() - {field.name for field in fields(Tool)}
+    unknown = nature.keys() - {field.name for field in fields(Tool)[2:]}  # function and description are given already
     if unknown:
         raise CourseError(f"A tool can't say {', '.join(sorted(unknown))} of itself; it can say read_only, idempotent, "
                           "destructive, high_impact, and how to verify.")

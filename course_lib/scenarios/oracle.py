@@ -34,7 +34,7 @@ def judge(scenario, folder, outcome):
         scene = load_checkpoint(folder / FILE)
     except CheckpointError:
         scene = None  # a policy that saves nothing comes to its end without one, too
-    if outcome.status == "error" and scene is None:
+    if outcome.status == "error" and (scene is None or not outcome.moments):  # no moment: what is there was not taken up
         return RUN_LOST
     if outcome.status != "done" or (scene and not is_finished(scene)):
         return UNFINISHED
@@ -61,8 +61,8 @@ def _after_once(scenario):
 
 def _told_unknown(scenario, scene):
     """Whether the last answer that the model got about the effect is an error."""
-    names = {block["id"]: block["name"] for block in _blocks(scene, "tool_use")}
-    answers = [block for block in _blocks(scene, "tool_result") if names[block["tool_use_id"]] == scenario.effect]
+    calls = [block.get("id") for block in _blocks(scene, "tool_use") if block.get("name") == scenario.effect]
+    answers = [block for block in _blocks(scene, "tool_result") if block.get("tool_use_id") in calls]
     return bool(answers) and answers[-1].get("is_error", False)
 
 

@@ -4,7 +4,11 @@ Both ways announce the same moments and leave the same bytes. Nothing is printed
 terminal's lines are in the outcome.
 """
 import base64
+import builtins
+import io
 import json
+import marshal
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +16,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType
 
 from .. import log
 from ..agent import MAX_TURNS, run_agent
@@ -20,7 +25,7 @@ from ..guard import preflight
 from ..model import RequestRefused, explain
 from ..moments import Moment, Run, SimulatedCrash, part
 from . import world
-from .student import place
+from .student import check, globals_of, is_theirs, place, sources
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 5.0  # seconds that code in a child may take from one moment to the next
@@ -76,17 +81,18 @@ def start_in_child(scenario, folder, *, resume=False, crash_after=None, listener
     errors come back as a sentence. patience: seconds the code may take from one moment to the next.
     Raises CourseError where a function can't be carried into another process.
     """
-    outcome = Outcome()
+    outcome, functions = Outcome(), functions or {}
+    check(functions)
     job = _pack({"scenario": scenario, "folder": Path(folder).resolve(), "resume": resume, "policy": policy or {},
-                 "functions": functions or {}, "patience": patience})
+                 "functions": functions, "sources": sources(functions), "patience": patience})
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
         with suppress(BrokenPipeError), subprocess.Popen(  # a broken pipe: it is gone already
-                [sys.executable, "-m", "course_lib.scenarios.child"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                [sys.executable, "-m", "course_lib.scenarios.child"], env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=complaints, text=True, encoding="utf-8", errors="replace") as child:
             _tell(child, job)
-            if _follow(child, outcome, [_hearer(outcome), *listeners], crash_after, functions or {}):
+            if _follow(child, outcome, [_hearer(outcome), *listeners], crash_after):
                 return outcome
-        text = _why_it_ended(child.returncode, complaints, patience, functions or {})
+        text = _why_it_ended(child.returncode, complaints, patience)
     return outcome.end("error", text, text)
 
 
@@ -99,16 +105,13 @@ def work(scenario, folder, *, resume, max_turns=MAX_TURNS):
                      max_turns=max_turns, approve=scenario.approve and scenario.approve(folder))
 
 
-def _follow(child, outcome, listeners, crash_after, functions):
+def _follow(child, outcome, listeners, crash_after):
     """Hear the child to its outcome or to its kill; False where it ends before either."""
     for line in child.stdout:
         said = json.loads(line)
         if "status" in said:
             outcome.refused = said["refused"]
             return outcome.end(said["status"], said["text"], said["line"])
-        if "broke" in said:
-            text = said["broke"] + (f", in {place(functions, *said['frame'])}." if said["frame"] else ".")
-            return outcome.end("error", text, text)
         if "printed" in said:
             _print(outcome, said["printed"])
             continue
@@ -125,11 +128,36 @@ def _follow(child, outcome, listeners, crash_after, functions):
 
 
 def _pack(job):
-    import cloudpickle  # late: only a child needs it
     try:
-        return base64.b64encode(cloudpickle.dumps(job)).decode()
+        return base64.b64encode(_pickled(job)).decode()
     except Exception as error:
-        raise CourseError(f"Your code can't be carried into a process of its own ({error}); let it use plain values and imports only.") from error
+        stuck = next((f"Your {name} uses {used}, which" for name, function in job["functions"].items()
+                      for used, value in globals_of(function).items() if not _packs(value)), "Your code")
+        raise CourseError(f"{stuck} can't be carried into a process of its own ({error}); let it use plain values and imports only.") from error
+
+
+def _pickled(value):
+    import cloudpickle  # late: only a child needs it
+
+    class Pickler(cloudpickle.Pickler):
+        # Its own way takes the file's name from code, and with it the line that an error quotes.
+        dispatch_table = cloudpickle.Pickler.dispatch_table.new_child({CodeType: lambda code: (marshal.loads, (marshal.dumps(code),))})
+
+        def reducer_override(self, value):
+            if getattr(value, "__wrapped__", None) is open:  # a notebook's own, for which the child would have to import IPython
+                return getattr, (builtins, "open")
+            return super().reducer_override(value)
+
+    file = io.BytesIO()
+    Pickler(file).dump(value)
+    return file.getvalue()
+
+
+def _packs(value):
+    try:
+        return bool(_pickled(value))
+    except Exception:
+        return False
 
 
 def _tell(child, line):
@@ -144,13 +172,18 @@ def _print(outcome, text):
     outcome.open_line = rest
 
 
-def _why_it_ended(code, complaints, patience, functions):
+def _environment():
+    # What can be imported here can be imported there: a notebook's own modules, and this library.
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *map(str, sys.path)])}
+
+
+def _why_it_ended(code, complaints, patience):
     complaints.seek(0)
     text = complaints.read()
-    if "Timeout (" in text:
-        frames = re.findall(r'File "(.+)", line (\d+) in (.+)', text)
-        _, line, name = next((frame for frame in frames if "course_lib" not in frame[0]), frames[0])
-        return f"{name} did not come back within {patience:g} seconds and was cut off, at {place(functions, name, int(line))}."
+    frames = re.findall(r'File "(.+)", line (\d+) in (.+)', text)
+    if "(most recent call first)" in text and frames:
+        file, line, name = next((frame for frame in frames if is_theirs(frame[0])), frames[0])
+        return f"{name} did not come back within {patience:g} seconds and was cut off, at {place(file, int(line))}."
     cause = (text.strip().splitlines() or [""])[-1]
     return f"The child process ended before its run did, with exit code {code}. {cause}".strip()
 

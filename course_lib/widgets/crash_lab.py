@@ -78,7 +78,8 @@ class CrashLab(View):
     def __init__(self, scenario="sales-report", *, functions=None, really=False, presenter=False):
         self.functions, self.predicts = functions, not presenter
         self.committed = None  # (branch, outcome): indices of the choices, once committed
-        self._make_controls(really or presenter)
+        self._make_controls(really or presenter or bool(functions))
+        self.real.disabled = bool(functions)  # their only way to run
         row = W.Layout(flex_flow="row wrap", align_items="center")
         super().__init__([
             W.HBox([self.policy, self.real, self.reset_button], layout=row),
@@ -118,6 +119,8 @@ class CrashLab(View):
 
     def predict(self, branch, outcome):
         """Commit to what the resume will do. branch, outcome: positions of the choices, from 0."""
+        if not self._waits_for_a_prediction():
+            raise CourseError(tr("There is nothing to predict now; kill the run first."))
         self.branch.index, self.outcome.index = branch, outcome
         self.committed = (branch, outcome)
         self._prepare()
@@ -132,7 +135,7 @@ class CrashLab(View):
 
     def open_code(self, text):
         """Bring up the run that a scenario code names, all its crashes done. Raises CourseError."""
-        self._take(Experiment.from_code(text))
+        self._take(Experiment.from_code(text, functions=self.functions))
 
     @property
     def text(self):
@@ -169,7 +172,7 @@ class CrashLab(View):
         self.commit_button = _button(tr("This is my prediction"), "check")
         halves = [W.VBox([W.HTML(f"<b>{esc(title)}</b>"), choices], layout=W.Layout(flex="1 1 20em", min_width="0"))
                   for title, choices in [(tr("Before you resume: which way will it go?"), self.branch), (tr("And in the end?"), self.outcome)]]
-        self.question = W.VBox([W.HBox(halves, layout=W.Layout(flex_flow="row wrap")), self.commit_button])
+        self.question = W.VBox([W.HBox(halves, layout=W.Layout(flex_flow="row wrap", grid_gap="0 2em")), self.commit_button])
         self.code_field = W.Text(description=tr("Scenario code"), continuous_update=False, layout=W.Layout(flex="1 1 30em"), **narrow)
         self.open_button = _button(tr("Open this code"))
         self.code_row = W.HBox([self.code_field, self.open_button], layout=W.Layout(flex_flow="row wrap", align_items="center"))
@@ -177,9 +180,9 @@ class CrashLab(View):
 
     def _wire(self):
         self.on_change(self.policy, self._change_policy)
-        self.on_change(self.timeline, lambda: self._go(self.timeline.value))
-        self.on_change(self.turn, lambda: self._go(next(index for index, turn, _ in self.points if turn == self.turn.value)))
-        self.on_change(self.moment, lambda: self._go(self.moment.value))
+        self.on_choice(self.timeline, self._go)
+        self.on_choice(self.turn, lambda chosen: self._go(next((index for index, turn, _ in self.points if turn == chosen), None)))
+        self.on_choice(self.moment, self._go)
         self.on_click(self.earlier, lambda: self._step(-1))
         self.on_click(self.later, lambda: self._step(+1))
         self.on_click(self.kill_button, self.kill)
@@ -260,6 +263,7 @@ class CrashLab(View):
             self.alert.value = f'<div role="status">{esc(tr("Choose one of each first."))}</div>'
             return
         self.predict(self.branch.index, self.outcome.index)
+        self.run_button.focus()  # the form with the keyboard's place in it is gone
 
     def _reveal(self, facts):
         """What the committed prediction was worth. facts: of the files that the resume found."""
@@ -290,7 +294,7 @@ class CrashLab(View):
     def _name(self, moment):
         if moment.label != AT_START:
             call = moment.facts.get("call")
-            return f"{MARKS.get(moment.label, '')} {meaning(moment.label)}{f' ({call})' if call else ''}".strip()
+            return log.plain(f"{MARKS.get(moment.label, '')} {meaning(moment.label)}{f' ({call}) #{moment.count}' if call else ''}".strip())
         if self.experiment.resumes:
             return tr("as the crash left it")
         return tr("before the fresh start") if self.experiment.legs else tr("before anything has run")
@@ -300,7 +304,8 @@ class CrashLab(View):
         self.timeline.grid = grid(self.points, self.turn.value, self._name, MARKS)
         self.timeline.value = self.moment.value
         self.head.value = self._headline()
-        self._draw([*self._past(self.leg), *_lines_until(self.leg, self.moment.value)])
+        mine = [] if self._waits_for_a_prediction() else _lines_until(self.leg, self.moment.value)
+        self._draw([*self._past(self.leg), *mine])
 
     def _draw(self, lines):
         self.view.value = picture(self.experiment.scenario, self.leg.recording.files(self.moment.value), self._files_before(), lines)
@@ -308,9 +313,9 @@ class CrashLab(View):
     def _files_before(self):
         """The folder one moment earlier. What a crash left is seen as it was at the crash."""
         leg, index = self.leg, self.moment.value
-        if index == 0 and leg not in self.experiment.legs[:1] and self.experiment.resumes:
-            leg = self.experiment.legs[-1]
-            index = points_of(leg)[-1][0]
+        earlier = [other for other in self.experiment.legs if other is not leg]
+        if index == 0 and earlier:
+            leg, index = earlier[-1], points_of(earlier[-1])[-1][0]
         return leg.recording.files(max((at for at, _, _ in points_of(leg) if at < index), default=0))
 
     def _headline(self):
@@ -319,7 +324,7 @@ class CrashLab(View):
         elif self.experiment.is_over:
             what = tr("The run is over: {verdict}. You look back at its last part.", verdict=verdict_text(self.experiment))
         elif self.experiment.is_lost:
-            what = tr("There was nothing to resume from: the run is lost, and only a fresh start is left.")
+            what = tr("It ended with no checkpoint to go on from: the run is lost, and only a fresh start is left.")
         elif self._waits_for_a_prediction():
             what = tr("The process is dead. This is what it left.")
         elif not self.experiment.resumes:

@@ -125,8 +125,8 @@ def _new_lines(lines, old):
 def _body(lines, new, watch):
     if not lines:
         return ""
-    seen = new | {i for i, text in enumerate(lines) if watch and watch in text}
-    stretches = _stretches(len(lines), seen)
+    watched = {i for i, text in enumerate(lines) if watch and watch in text}
+    stretches = _stretches(len(lines), new | watched if len(watched) <= MAX_STRETCHES else new)
     if len(stretches) > MAX_STRETCHES:
         stretches[MAX_STRETCHES:] = [(stretches[MAX_STRETCHES][0], len(lines), False)]
     return "".join(_stretch(lines, start, end, new, folded) for start, end, folded in stretches)

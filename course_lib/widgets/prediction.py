@@ -27,7 +27,7 @@ def branch_choices(facts, went):
         forecast.READ_ONLY: tr("{name} says of itself that it only reads, and effects.json has no {id}: running it again is safe.", **call),
         forecast.IDEMPOTENT: tr("{name} says of itself that a second run changes nothing, and effects.json has no {id}.", **call),
         forecast.NEVER_STARTED: tr("There is no intent on record for {id}, so it never started: this is its first run.", **call),
-        forecast.SAME_KEY: tr("It goes out under the same key as before, and the outside does a key's work once only.", **call),
+        forecast.SAME_KEY: tr("It goes out with {id} as its key, and an outside that honours keys does a key's work once only.", **call),
         forecast.NOT_DONE: tr("The outside was asked, and says that {name} has not happened.", **call),
         forecast.RERUN: tr("effects.json has an entry {id}, and this reconcile ran the call all the same.", **call) if facts.in_ledger else
                         tr("effects.json has no {id}, and this policy runs such a call without asking whether it ran before.", **call),

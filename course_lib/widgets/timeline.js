@@ -4,6 +4,7 @@ function render({ model, el }) {
   const grid = document.createElement("table");
   grid.className = "course-timeline";
   grid.setAttribute("role", "presentation");
+  el.classList.add("course-timeline-box");
   el.append(grid);
 
   const choose = (index) => {
@@ -17,7 +18,7 @@ function render({ model, el }) {
 
   const mark = () => {
     const list = radios();
-    const chosen = list.find((radio) => Number(radio.dataset.index) === model.get("value"));
+    const chosen = list.find((radio) => radio.all.includes(model.get("value")));
     for (const radio of list) {
       radio.setAttribute("aria-checked", radio === chosen);
       radio.tabIndex = radio === (chosen || list[0]) ? 0 : -1;
@@ -29,7 +30,8 @@ function render({ model, el }) {
     const { name, columns, rows } = model.get("grid");
     grid.replaceChildren();
     const head = grid.createTHead().insertRow();
-    for (const text of ["", ...columns]) {
+    head.insertCell();
+    for (const text of columns) {
       const cell = document.createElement("th");
       cell.textContent = text;
       cell.scope = "col";
@@ -55,6 +57,7 @@ function render({ model, el }) {
         radio.title = cell.text;
         radio.textContent = cell.mark;
         radio.dataset.index = cell.index;
+        radio.all = cell.all ?? [cell.index];
         box.append(radio);
       }
     }

@@ -11,7 +11,10 @@ WINDOW = 6  # turns drawn before and after the chosen one; the list of turns has
 
 
 class Timeline(anywidget.AnyWidget):
-    """grid: ``{"name", "columns": [text], "rows": [{"title", "cells": [{"index", "mark", "text"} or None]}]}``; value: the chosen index."""
+    """grid: ``{"name", "columns": [text], "rows": [{"title", "cells": [{"index", "mark", "text"} or None]}]}``; value: the chosen index.
+
+    A cell may stand for several moments: ``"all"`` has their indices, the one that a click chooses first.
+    """
 
     _esm = Path(__file__).with_name("timeline.js")
     grid = traitlets.Dict().tag(sync=True)
@@ -28,12 +31,12 @@ def grid(points, turn, name, marks):
     labels += dict.fromkeys(moment.label for _, _, moment in near if moment.label not in LABELS and moment.count)
     rows = []
     for row in sorted({turn for _, turn, _ in near}):
-        first = {}
+        here = {}
         for index, of, moment in near:
             if of == row:
-                first.setdefault(moment.label, (index, moment))
-        cells = [None if label not in first else
-                 {"index": first[label][0], "mark": marks.get(label, "·"), "text": name(first[label][1])} for label in labels]
+                here.setdefault(moment.label, []).append((index, moment))
+        cells = [None if label not in here else {"index": here[label][0][0], "all": [index for index, _ in here[label]],
+                                                 "mark": marks.get(label, "·"), "text": name(here[label][0][1])} for label in labels]
         rows.append({"title": tr("turn {turn}", turn=row), "cells": cells})
     return {"name": tr("Moment of the run"), "columns": [short(label) for label in labels], "rows": rows}
 
