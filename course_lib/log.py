@@ -7,6 +7,7 @@ _VERDICTS = {
     "idempotent": "ledger miss, idempotent tool, re-running",
     "verified-done": "ledger miss, the tool says it happened, recording its result",
     "verified-not-done": "ledger miss, the tool says it did not happen, running it",
+    "run again": "ledger miss, so it counts as never run, running it",
     "never-started": "ledger miss, no intent on record, so it never started, running it",
     "same-key": "ledger miss, running it again under the same idempotency key",
     "unknown": "ledger miss with side effects, unresolvable, appending is_error",

@@ -57,6 +57,13 @@ def terminal(command, folder):
     print(f"(exit code {child.returncode})")
 
 
+def verdict(code):
+    """What becomes of the run that a scenario code names, in words."""
+    experiment = Experiment.from_code(code)
+    experiment.run()
+    return verdict_text(experiment)
+
+
 def story(code):
     """Run what a scenario code names, its kill included, then go on to the end; print the terminal and the verdict."""
     experiment = Experiment.from_code(code)

@@ -497,6 +497,7 @@ def test_an_endless_loop_is_cut_off_and_the_widget_lives(monkeypatch):
     assert re.search(r"stare did not come back within 0\.5 seconds and was cut off, at line \d+: (while True:|pass)", text_of(lab.alert))
     click(lab.run_button)
     assert "has not been seen" in text_of(lab.answer) and "stare did not come back" in text_of(lab.alert)
+    assert "stare did not come back" in text_of(lab.view)  # the last line, though the resume announced nothing after its start
     click(lab.reset_button)
     assert lab.alert.value == "" and "Nothing has been run yet." in lab.head.value
 
@@ -545,9 +546,11 @@ def test_while_a_child_runs_the_files_stay_in_sight():
 
 
 def test_a_real_resume_goes_on_below_the_lines_of_the_start():
-    lab = killed_at(3, "②' the ledger knows", really=True)
+    lab, seen = killed_at(3, "②' the ledger knows", really=True), []
     predict(lab, HIT, ONCE)
+    lab.view.observe(lambda event: seen.append(event["new"]), "value")
     click(lab.run_button)
+    assert len(seen) > 3 and all("[kill] SIGKILL at after-effect-write:3" in markup for markup in seen)
     lines = lab.text.split("\n")
     assert lines.index("[kill] SIGKILL at after-effect-write:3") < lines.index("[resume] read turn=3 pending=write_report")
     assert text_of(lab.view).count("[turn 1][save A]") == 1

@@ -89,7 +89,7 @@ RESUMES = {
     "blind": ((None, 1, 0), (None, 1, 1), (None, 2, 1), None),  # one yes for two e-mails, or none at all: what C01 warns of
     "no-ledger": (("unknown", 0, 0), ("unknown", 0, 1), ("unknown", 1, 1), None),
     "record-first": (("unknown", 0, 0), ("unknown", 0, 1), ("hit", 1, 1), ("hit", 0, 1)),
-    "lesson-4": ((None, 1, 1), (None, 1, 2), (None, 2, 2), (None, 1, 1)),
+    "lesson-4": (("run again", 1, 1), ("run again", 1, 2), ("run again", 2, 2), ("hit", 1, 1)),
     "lesson-6": (("unknown", 0, 0), ("unknown", 0, 1), ("unknown", 1, 1), ("hit", 1, 1)),
     "intent": (("never-started", 1, 1), ("never-started", 1, 2), ("unknown", 1, 1), ("hit", 1, 1)),
     "key": (("same-key", 1, 1), ("same-key", 1, 2), ("same-key", 1, 2), ("hit", 1, 1)),  # not done twice, but the gate can't know

@@ -138,6 +138,14 @@ def test_killed_before_its_rename_an_atomic_save_of_ones_own_has_left_the_old_fi
     assert run.run().outcome.status == "done" and run.verdict == "once"
 
 
+@pytest.mark.parametrize("remove", ["os.remove(path)", "Path(path).unlink()"])
+def test_killed_between_removing_the_old_file_and_naming_the_new_one_there_is_none(remove):
+    leg = Experiment(SALES_REPORT, **saving("new = Path(f'{path}.new')", "new.write_text(text)", f"if os.path.exists(path): {remove}", "new.rename(path)")).rehearse()
+    seen = [(moment.facts["call"], leg.recording.version("checkpoint.json", i) is None) for i, moment in enumerate(leg.recording.moments)
+            if (moment.label, moment.turn) == ("mid-save-b", 1)]
+    assert seen[-2:] == [("remove checkpoint.json", False), ("rename checkpoint.json.new to checkpoint.json", True)]
+
+
 def test_nothing_that_a_function_does_to_survive_or_tidy_up_outlives_the_kill():
     run = Experiment(SALES_REPORT, **saving(
         "try:", "    open(path, 'w').write(text)", "except BaseException:", "    Path(path).with_name('survived').write_text('')", "    raise",

@@ -80,6 +80,8 @@ def run_what_is_missing(checkpoint, tools, *, effects_path):
     call = checkpoint["pendingToolUse"]
     if call is None or was_set_aside(effects_path):  # a ledger that was broken: a miss proves nothing
         return reconcile(checkpoint, tools, effects_path=effects_path)
+    found = find(known_effects(effects_path), call)
+    remark("reconciled", id=call["id"], name=call["name"], branch="hit" if found else "run again")
     return through_the_gates(call, tools, effects_path)
 
 

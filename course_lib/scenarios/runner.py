@@ -4,7 +4,6 @@ Both ways announce the same moments and leave the same bytes. Nothing is printed
 terminal's lines are in the outcome.
 """
 import base64
-import builtins
 import io
 import json
 import marshal
@@ -142,11 +141,6 @@ def _pickled(value):
     class Pickler(cloudpickle.Pickler):
         # Its own way takes the file's name from code, and with it the line that an error quotes.
         dispatch_table = cloudpickle.Pickler.dispatch_table.new_child({CodeType: lambda code: (marshal.loads, (marshal.dumps(code),))})
-
-        def reducer_override(self, value):
-            if getattr(value, "__wrapped__", None) is open:  # a notebook's own, for which the child would have to import IPython
-                return getattr, (builtins, "open")
-            return super().reducer_override(value)
 
     file = io.BytesIO()
     Pickler(file).dump(value)

@@ -135,9 +135,9 @@ def _lesson_4_quiz():
         Choice(tr("Yes: the model knows that it asked only once."), False,
                tr("It did ask once, and it gets one answer. Two e-mails in the inbox are outside of what it can see.")),
         Choice(tr("No: but skipping every dangling call is safe."), False,
-               tr("Skipping is wrong as often as running again: where the tool never started, the e-mail is never sent, and the call still needs its result.")),
+               tr("Skipping is wrong, too: where the tool never started, the e-mail is never sent, and the call still needs its result.")),
         Choice(tr("No: look the id up in the ledger first, and decide by what it says."), True,
-               tr("The model can't perceive the second e-mail. The ledger can tell that the first one went out, because it was written the instant the tool returned.")),
+               tr("The model can't perceive the second e-mail. If the first one was recorded, the ledger says so, because it is written the instant the tool returns. Section 6 is about the case in which it was not.")),
     ])
 
 
@@ -149,6 +149,28 @@ def _lesson_4_gates():
                tr("Has it happened? comes before: should it happen? On a hit there is nothing left to approve.")),
         Choice(tr("No: the approval from before the crash still counts."), False,
                tr("Here it makes no difference. But where the ledger misses, an old yes must not be used for a new run: the person agreed to one payment.")),
+    ])
+
+
+def _lesson_4_miss():
+    return Question(tr("An e-mail is pending and not in the ledger. Was it sent?"), [
+        Choice(tr("No: if it had been, it would be in the ledger."), False,
+               tr("Between the sending and the entry there is an instant, and a process can die in it. Then it was sent and is not in the ledger.")),
+        Choice(tr("Yes: it is pending, so the tool has been started."), False,
+               tr("Pending means that the model has named it. The process may have died before the tool began.")),
+        Choice(tr("Nobody can tell from these two files."), True,
+               tr("Not started, and done but not recorded, leave the same checkpoint and the same ledger. The next cell compares them byte by byte.")),
+    ])
+
+
+def _lesson_4_corrupt():
+    return Question(tr("The e-mail was sent and recorded, then the ledger was damaged. load_effects gives an empty ledger for a broken one. What does this lesson's rule do?"), [
+        Choice(tr("It stops with an error, since the file can't be read."), False,
+               tr("It would, if somebody told it. An empty ledger is no error: it says that nothing has ever happened.")),
+        Choice(tr("It sends the e-mail again."), True,
+               tr("A broken ledger that passes for an empty one turns every recorded effect into one that never happened.")),
+        Choice(tr("It reuses the result in the checkpoint."), False,
+               tr("The checkpoint was saved before the tool ran. It has the call, not its result.")),
     ])
 
 
@@ -293,6 +315,8 @@ QUESTIONS = {
     "lesson 4: twice": _lesson_4_twice,
     "lesson 4: quiz": _lesson_4_quiz,
     "lesson 4: gates": _lesson_4_gates,
+    "lesson 4: miss": _lesson_4_miss,
+    "lesson 4: corrupt": _lesson_4_corrupt,
     "lesson 4: transfers": _lesson_4_transfers,
     "lesson 6: ledger hit": _lesson_6_ledger_hit,
     "lesson 6: torn file": _lesson_6_torn,
