@@ -48,6 +48,9 @@ def main(argv=None):
     except CourseError as error:
         print(explain(error), file=sys.stderr)
         return 1
+    except BrokenPipeError:  # who read our output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except OSError as error:  # of the world's files, such as sales-notes.txt
         print(f"{error.filename or 'A file'} could not be used: {reason(error)}; put that right and resume.", file=sys.stderr)
         return 1
@@ -69,8 +72,8 @@ def _parser():
 
 
 def _count(text):
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text[:20]!r} is not a whole number from 1 up")
     return int(text)
 
 

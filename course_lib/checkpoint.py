@@ -14,7 +14,7 @@ import os
 from pathlib import Path
 
 from .errors import CourseError
-from .storage import reason, write_atomic
+from .storage import read_file, reason, write_atomic
 from .values import decode, encode
 
 FILE = "checkpoint.json"
@@ -63,7 +63,7 @@ def load_checkpoint(path):
     """The checkpoint at path, as a dict. Raises a CheckpointError and touches nothing."""
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except FileNotFoundError:
         raise CheckpointMissing(f"There is no {path.name} in {_folder(path)}, so there is nothing "
                                 "to resume from; start without --resume.") from None

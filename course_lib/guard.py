@@ -41,7 +41,8 @@ def fresh_start(folder):
         # The checkpoint goes first: a ledger without one is harmless, a checkpoint without its
         # ledger would forget that its pending call has happened.
         for path in (*(folder / name for name in OURS), *broken_ledgers(folder / ledger.FILE)):
-            Path(os.path.realpath(path)).unlink(missing_ok=True)
+            target = Path(os.path.realpath(path))
+            (target if target.name == path.name else path).unlink(missing_ok=True)  # a link to a file of another name is ours, that file is not
         sweep_all(folder)
         sync_folder(folder)
     except OSError as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .errors import CourseError
 from .moments import current, part
-from .storage import StorageError, reason, sync_folder, write_atomic
+from .storage import read_file, StorageError, reason, sync_folder, write_atomic
 from .values import decode, encode, same
 
 FILE = "effects.json"
@@ -35,7 +35,7 @@ def load_effects(path):
     """All entries by tool_use_id; no file is an empty ledger. Raises LedgerError or LedgerUnreadable."""
     path = Path(path)
     try:
-        effects = decode(path.read_bytes())
+        effects = decode(read_file(path))
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -116,7 +116,7 @@ class _Log:
             lines = self.path.read_bytes().splitlines()
         except FileNotFoundError:
             return []
-        return [record for record in map(_read_record, lines) if record is not None]
+        return [record for record in map(_read_record, lines) if isinstance(record, dict)]
 
     def append(self, record):
         if self.path is None:

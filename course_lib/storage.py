@@ -35,6 +35,7 @@ def write_atomic(path, data, *, moment, **facts):
     target = Path(os.path.realpath(path))
     temp = target.with_name(f"{target.name}.{secrets.token_hex(6)}.tmp")
     try:
+        check_ordinary(target)
         try:
             _write_new(temp, data, target, moment, facts)
             _rename(temp, target)
@@ -46,6 +47,20 @@ def write_atomic(path, data, *, moment, **facts):
     except OSError as error:
         raise StorageError(f"{path.name} could not be saved: {reason(error)}; put that right and resume.") from error
     crash_point(f"after-{moment}", **facts)
+
+
+def read_file(path):
+    """The bytes of an ordinary file. Raises OSError."""
+    check_ordinary(path)
+    return Path(path).read_bytes()
+
+
+def check_ordinary(path):
+    """Raise OSError for a device, a pipe or a socket: reading one may never end, and replacing one destroys it."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise OSError(errno.EINVAL, "it is no ordinary file")
 
 
 def sweep(path):

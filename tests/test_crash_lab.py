@@ -636,12 +636,12 @@ def test_a_result_of_ten_megabytes_is_drawn_at_once(result):
     lab = CrashLab(one_call(fetch, {}))
     for index, _, moment in lab.points:
         took = cpu(lambda: change(lab.timeline, value=index))
-        assert took < 0.3, f"{moment.label}: {took:.3f} s of CPU"
+        assert took < 0.6, f"{moment.label}: {took:.3f} s of CPU"
         assert len(lab.view.value) < 200_000
     choose(lab, 1, "②' the ledger knows")
     click(lab.kill_button)
     predict(lab, HIT, ONCE)
-    assert cpu(lambda: click(lab.later)) < 0.3
+    assert cpu(lambda: click(lab.later)) < 0.6
     click(lab.run_button)
     assert "fetch happened once" in lab.head.value and "more characters" in lab.view.value
     assert len(lab.answer.value + lab.view.value) < 200_000
@@ -684,8 +684,8 @@ def test_a_run_of_a_thousand_turns_is_drawn_at_once(long_leg, monkeypatch):
     lab = CrashLab("sales-report")
     assert len(lab.turn.options) == 1000
     for turn in (1, 500, 999, 1000):
-        assert cpu(lambda: change(lab.turn, index=turn - 1)) < 0.3
-        assert cpu(lambda: change(lab.moment, index=len(lab.moment.options) - 1)) < 0.3
+        assert cpu(lambda: change(lab.turn, index=turn - 1)) < 0.6
+        assert cpu(lambda: change(lab.moment, index=len(lab.moment.options) - 1)) < 0.6
         assert f"after-save-b:{turn}" in lab.head.value and f"page {turn} " in lab.view.value
         assert len(lab.timeline.grid["rows"]) <= 13 and len(lab.view.value) < 200_000
-    assert cpu(lambda: click(lab.earlier)) < 0.3
+    assert cpu(lambda: click(lab.earlier)) < 0.6

@@ -183,7 +183,7 @@ def test_a_file_of_ten_megabytes_is_soon_drawn_and_its_picture_is_small(kind):
         began = time.process_time()
         markup = file_panel("f", now, before)
         took = time.process_time() - began
-        assert took < 0.3, f"{kind}: {took:.3f} s of CPU"
+        assert took < 0.6, f"{kind}: {took:.3f} s of CPU"
         assert len(markup) < 200_000
     is_only_ours(file_panel("f", data, None))
 

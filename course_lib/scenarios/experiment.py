@@ -1,4 +1,5 @@
 """A scenario in a folder of its own: a start and its resumes, each perhaps killed."""
+import os
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -85,8 +86,10 @@ class Experiment:
 
     def rehearse(self):
         """The next leg as it would go without a crash, on a copy of the folder; nothing here changes."""
+        if not self.folder.is_dir():
+            return self._run(self.folder)
         with tempfile.TemporaryDirectory(prefix="course-") as home:
-            return self._run(shutil.copytree(self.folder, Path(home) / "run"))
+            return self._run(shutil.copytree(self.folder, Path(home) / "run", symlinks=True, ignore=_pipes))
 
     def run(self, crash_after=None, *, really=False, listeners=()):
         """Run the next leg to its end or to the crash. really: as a process of its own, killed by SIGKILL. Gives the Leg."""
@@ -97,6 +100,8 @@ class Experiment:
         return leg
 
     def _run(self, folder, crash_after=None, really=False, listeners=()):
+        if not folder.is_dir():
+            raise CourseError("The folder of the run is gone, its files with it; reset to start again.")
         recording = Recording(folder)
         recording(Moment(AT_START, 0, 0))  # what the leg finds on disk
         options = {"resume": self.resumes, "crash_after": crash_after, "listeners": [recording, *listeners]}
@@ -105,3 +110,8 @@ class Experiment:
         else:
             outcome = start(self.scenario, folder, functions=self.policy.functions, **options)
         return Leg(outcome, recording)
+
+
+def _pipes(folder, names):
+    """What can't be copied: pipes, sockets and devices."""
+    return [name for name in names if not (os.path.islink(path := os.path.join(folder, name)) or os.path.isfile(path) or os.path.isdir(path))]

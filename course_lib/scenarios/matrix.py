@@ -9,6 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from ..errors import CourseError
 from ..moments import LABELS
 from .oracle import judge
 from .policies import POLICIES, start_under
@@ -28,6 +29,7 @@ def matrix(tools=tuple(SUPPORT_DESK), policies=tuple(POLICIES), *, progress=lamb
 
     tools: names. policies: names or Policy objects.
     progress(done, of) is told after each tool under each policy; what it raises stops the work.
+    Raises CourseError where a student's code, in a policy's ``own``, does not get through a run.
     """
     chosen = [POLICIES[policy] if isinstance(policy, str) else policy for policy in policies]
     cells, pairs = {}, [(tool, policy) for tool in tools for policy in chosen]
@@ -44,8 +46,9 @@ def column(scenario, policy):
         first.mkdir()
         scenario.lay_out(first)
         recording = Recording(first)
-        start_under(policy, scenario, first, crash_after=("before-request", TURN + 1),  # what comes later is not asked for
+        rehearsal = start_under(policy, scenario, first, crash_after=("before-request", TURN + 1),  # what comes later is not asked for
                     listeners=[lambda moment: moment.turn == TURN and recording(moment)])
+        _refuse_broken(policy, rehearsal)
         cells, known = {}, {}
         for index, moment in enumerate(recording.moments):
             if moment.label in LABELS:
@@ -69,4 +72,13 @@ def _go_on(scenario, policy, files, folder):
     folder.mkdir()
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    return judge(scenario, folder, start_under(policy, scenario, folder, resume=not policy.restarts))
+    outcome = start_under(policy, scenario, folder, resume=not policy.restarts)
+    if outcome.cut_off:
+        _refuse_broken(policy, outcome)  # else each cell would wait for it anew
+    return judge(scenario, folder, outcome)
+
+
+def _refuse_broken(policy, outcome):
+    """Raise CourseError where a student's code stops the run by itself: there is nothing to put into a table then."""
+    if policy.own and outcome.status == "error":
+        raise CourseError(f"{outcome.text} Your functions get no column until that is mended.")

@@ -56,7 +56,8 @@ class Recording:
 
     def _look(self, index):
         looked, self._looked = self._looked, time.time_ns()
-        stamps = {entry.name: _stamp(entry) for entry in os.scandir(self.folder) if entry.is_file()}
+        here = os.scandir(self.folder) if os.path.isdir(self.folder) else ()  # the code under study may remove it
+        stamps = {entry.name: _stamp(entry) for entry in here if entry.is_file()}
         for name in self._latest.keys() - stamps.keys():
             self._versions[name].append((index, None))
             del self._latest[name]

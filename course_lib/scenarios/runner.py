@@ -9,9 +9,11 @@ import json
 import marshal
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +38,7 @@ class Outcome:
 
     status: "done", "killed" or "error". text: the final answer, the crash or the error.
     lines: what a terminal would show. moments: every Moment, in order. refused: whether the API
-    would not take a request. open_line: printed text whose line is not ended yet.
+    would not take a request. cut_off: whether it was ended for taking too long. open_line: printed text whose line is not ended yet.
     """
 
     status: str = ""
@@ -44,6 +46,7 @@ class Outcome:
     lines: list = field(default_factory=list)
     moments: list = field(default_factory=list)
     refused: bool = False
+    cut_off: bool = False
     open_line: str = ""
 
     def end(self, status, text, line=None):
@@ -86,12 +89,17 @@ def start_in_child(scenario, folder, *, resume=False, crash_after=None, listener
                  "functions": functions, "sources": sources(functions), "patience": patience})
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
         with suppress(BrokenPipeError), subprocess.Popen(  # a broken pipe: it is gone already
-                [sys.executable, "-m", "course_lib.scenarios.child"], env=_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=complaints, text=True, encoding="utf-8", errors="replace") as child:
-            _tell(child, job)
-            if _follow(child, outcome, [_hearer(outcome), *listeners], crash_after):
-                return outcome
+                [sys.executable, "-P", "-m", "course_lib.scenarios.child"], cwd=folder if Path(folder).is_dir() else None, env=_environment(), stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=complaints, text=True, encoding="utf-8", errors="replace", start_new_session=True) as child:
+            guard = _Guard(child, patience + 3)
+            try:
+                _tell(child, job)
+                if _follow(child, outcome, [_hearer(outcome), *listeners], crash_after, guard):
+                    return outcome
+            finally:
+                guard.end()
         text = _why_it_ended(child.returncode, complaints, patience)
+        outcome.cut_off = "Timeout" in text or "cut off" in text
     return outcome.end("error", text, text)
 
 
@@ -104,10 +112,44 @@ def work(scenario, folder, *, resume, max_turns=MAX_TURNS):
                      max_turns=max_turns, approve=scenario.approve and scenario.approve(folder))
 
 
-def _follow(child, outcome, listeners, crash_after):
+class _Guard:
+    """Ends the child and all it has started, when it is done with or has been silent for too long.
+
+    The child cuts slow code off by itself; this is for a child that can't, or whose own children
+    hold its pipe open.
+    """
+
+    def __init__(self, child, seconds):
+        self.child, self.seconds = child, seconds
+        self.timer = None
+        self.wait()
+
+    def wait(self):
+        """The time begins anew: the child has said something."""
+        if self.timer:
+            self.timer.cancel()
+        self.timer = threading.Timer(self.seconds, self._kill)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def end(self):
+        self.timer.cancel()
+        self._kill()
+
+    def _kill(self):
+        with suppress(OSError):  # there is nobody left
+            os.killpg(self.child.pid, signal.SIGKILL) if hasattr(os, "killpg") else self.child.kill()
+
+
+def _follow(child, outcome, listeners, crash_after, guard):
     """Hear the child to its outcome or to its kill; False where it ends before either."""
     for line in child.stdout:
-        said = json.loads(line)
+        guard.wait()
+        try:
+            said = json.loads(line)
+        except ValueError:
+            text = "Your code wrote into the channel between the two processes; let it print, or write to files of its own."
+            return outcome.end("error", text, text)
         if "status" in said:
             outcome.refused = said["refused"]
             return outcome.end(said["status"], said["text"], said["line"])
@@ -168,7 +210,7 @@ def _print(outcome, text):
 
 def _environment():
     # What can be imported here can be imported there: a notebook's own modules, and this library.
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *map(str, sys.path)])}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *map(os.path.abspath, sys.path)])}
 
 
 def _why_it_ended(code, complaints, patience):

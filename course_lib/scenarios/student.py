@@ -72,6 +72,8 @@ def check(functions):
             raise CourseError(f"There is no {name} to stand in for; a function of yours can be any of: {', '.join(PARTS)}.")
         if not callable(function):
             raise CourseError(f"{name} is to be a function of yours, and this is {function!r:.100}; give the function itself.")
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+            raise CourseError(f"Your {name} is async or has a yield, so calling it would run nothing; write a plain function.")
 
 
 def sources(functions):

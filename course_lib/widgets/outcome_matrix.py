@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import ipywidgets as W
 
+from ..errors import CourseError
 from ..moments import LABELS
 from ..scenarios import oracle
 from ..scenarios.code import write_code
@@ -57,7 +58,7 @@ class OutcomeMatrix(View):
         self.lab = None
         row = W.Layout(flex_flow="row wrap", align_items="center")
         super().__init__([self.tool, self.grid, W.HBox([self.policy, self.moment, self.open_button], layout=row), self.key, self.place])
-        self.on_change(self.tool, self._compute)
+        self.on_change(self.tool, self._change_tool)
         self.on_change(self.grid, self._open_cell)
         self.on_change(self.policy, self._list_moments)
         self.on_click(self.open_button, lambda: self.choose(self.policy.value, self.moment.value))
@@ -81,16 +82,29 @@ class OutcomeMatrix(View):
     def __repr__(self):
         return f"OutcomeMatrix({self.tool.value!r})"
 
+    def _change_tool(self):
+        self.place.children = []  # what was opened there was a run of the other tool
+        self._compute()
+
     def _compute(self):
-        cells = matrix([self.tool.value], self.policies.values())
+        cells = matrix([self.tool.value], [policy for policy in self.policies.values() if not policy.own])
+        trouble = ""
+        if YOURS in self.policies:
+            try:
+                cells |= matrix([self.tool.value], [self.policies[YOURS]])
+            except CourseError as error:
+                trouble = str(error)
         self.outcomes = {(policy, label): outcome for (_, policy, label), outcome in cells.items()}
         self.cells = list(self.outcomes)
         self.key.value = _key_html(self.outcomes)
         self.grid.value = -1
         self.grid.grid = _grid(self.tool.value, self.outcomes, self.cells, self.policies)
-        self.policy.options = [(tr(policy.title), name) for name, policy in self.policies.items()]
+        self.policy.options = [(tr(policy.title), name) for name, policy in self.policies.items()
+                               if any(name == of for of, _ in self.cells)]
         self.policy.index = 0
         self._list_moments()
+        if trouble:  # last, since each change of a control clears what was said before
+            self._show_alert(trouble)
 
     def _list_moments(self):
         labels = [label for policy, label in self.cells if policy == self.policy.value]

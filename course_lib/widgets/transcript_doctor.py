@@ -107,6 +107,7 @@ class TranscriptDoctor(View):
             self.examine(data)
 
     def _examine_pasted(self):
+        self._forget()
         if len(self.pasted.value) > MAX_PASTED:
             raise CourseError(tr("That is too much for a text box; save it as a file and give its bytes to examine(), or use the command course doctor FILE."))
         self.examine(self.pasted.value)
