@@ -169,4 +169,5 @@ def test_reading_takes_linear_time(records):
         start = time.process_time()
         read_session(data)
         return time.process_time() - start
-    assert seconds(10_000) < 40 * seconds(1_000)  # ten times the work; quadratic would be a hundred times
+    # Ten times the work; quadratic would be a hundred times. The better of three, since others use the machine, too.
+    assert min(seconds(10_000) for _ in range(3)) < 40 * max(min(seconds(1_000) for _ in range(3)), 0.001)
