@@ -1,4 +1,4 @@
-"""JupyterLab in a real browser, for the tests that look at the course as a student does."""
+"""What several test files need: the children a run starts, and JupyterLab in a real browser."""
 import contextlib
 import os
 import shutil
@@ -14,6 +14,7 @@ import nbformat
 import pytest
 
 from course_lib.cli import lab_environment
+from course_lib.scenarios import runner
 
 ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
@@ -27,6 +28,20 @@ SETTINGS = {
     "apputils-extension/themes": '{"adaptive-theme": false}',
 }
 HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR")
+
+
+@pytest.fixture
+def children(monkeypatch):
+    """The processes that the runner starts."""
+    started = []
+
+    class Popen(subprocess.Popen):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            started.append(self)
+
+    monkeypatch.setattr(runner.subprocess, "Popen", Popen)
+    return started
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,7 @@
 """The lesson as a student sees it: real JupyterLab, real Chromium, every cell run."""
 import pytest
 
-pytest.importorskip("playwright")
-
-from in_lab import DEMO, KILL, RESUME, THEMES, choose, complaints, crash_labs, expect, fresh, kill_at, predict, press, set_theme, too_wide  # noqa: E402
+from in_lab import DEMO, KILL, RESUME, THEMES, choose, complaints, crash_labs, expect, fresh, kill_at, predict, press, set_theme, too_wide
 
 LESSON_6 = "notebooks/en/lesson_6.ipynb"
 

@@ -4,9 +4,7 @@ from statistics import median
 
 import pytest
 
-pytest.importorskip("playwright")
-
-from in_lab import (COMMIT, DEMO, KILL, RESET, RESUME, THEMES, choose, complaints, crash_labs, execute, expect, fresh,  # noqa: E402
+from in_lab import (COMMIT, DEMO, KILL, RESET, RESUME, THEMES, choose, complaints, crash_labs, execute, expect, fresh,
                     kill_at, predict, press, set_theme, too_wide)
 
 REUSED, UNKNOWN = "The ledger has the call: its result is reused, nothing runs.", 'The ledger does not have the call, and the model is told "state unknown".'

@@ -3,9 +3,7 @@ import re
 
 import pytest
 
-pytest.importorskip("playwright")
-
-from in_lab import THEMES, complaints, expect, set_theme, too_wide  # noqa: E402
+from in_lab import THEMES, complaints, expect, set_theme, too_wide
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,7 @@
 """Lesson 2 as a student sees it: the stepper and the torn-write lab by mouse and by keyboard, in each theme."""
 import pytest
 
-pytest.importorskip("playwright")
-
-from in_lab import THEMES, complaints, expect, press, set_theme, too_wide  # noqa: E402
+from in_lab import THEMES, complaints, expect, press, set_theme, too_wide
 
 
 @pytest.fixture(scope="module")

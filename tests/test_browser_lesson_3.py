@@ -1,9 +1,7 @@
 """The landing page, lesson 3 and the side-by-side page as a student sees them."""
 import pytest
 
-pytest.importorskip("playwright")
-
-from in_lab import RESUME, THEMES, complaints, crash_labs, expect, fresh, kill_at, predict, press, set_theme, too_wide  # noqa: E402
+from in_lab import RESUME, THEMES, complaints, crash_labs, expect, fresh, kill_at, predict, press, set_theme, too_wide
 
 PAGES = ["index", "lesson_3", "side_by_side"]
 

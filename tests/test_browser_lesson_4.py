@@ -1,9 +1,7 @@
 """Lesson 4 as a student sees it: the tools rated and run, a cell of the matrix opened in CrashLab."""
 import pytest
 
-pytest.importorskip("playwright")
-
-from in_lab import RESET, THEMES, complaints, expect, press, set_theme, too_wide  # noqa: E402
+from in_lab import RESET, THEMES, complaints, expect, press, set_theme, too_wide
 
 OPEN = "Open this run in CrashLab"
 

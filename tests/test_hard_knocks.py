@@ -1,6 +1,7 @@
 """What no student means to do and some code does: pipes for files, processes that stay, folders that vanish."""
 import os
 import shutil
+import signal
 import subprocess
 import time
 
@@ -79,6 +80,22 @@ def test_a_file_that_the_code_names_without_a_folder_lands_in_the_folder_of_the_
     monkeypatch.chdir(tmp_path / "notebook")
     run(tmp_path / "run", hard_coded)
     assert os.listdir(tmp_path / "notebook") == [] and (tmp_path / "run" / "my-checkpoint.json").exists()
+
+
+def test_a_process_that_stands_still_is_ended_and_counts_as_cut_off(tmp_path):
+    def stops(path, checkpoint):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    outcome = run(tmp_path, stops, patience=0.2)
+    assert outcome.cut_off and "was silent for 3.2 seconds" in outcome.text
+
+
+def test_an_error_that_speaks_of_a_timeout_is_no_cut_off(tmp_path):
+    def gives_up(path, checkpoint):
+        raise TimeoutError("Timeout (0:00:05)!")
+
+    outcome = run(tmp_path, gives_up)
+    assert outcome.status == "error" and not outcome.cut_off and "gives_up raised TimeoutError" in outcome.text
 
 
 def test_code_that_writes_into_the_channel_is_told_so(tmp_path):

@@ -2,7 +2,6 @@
 import os
 import re
 import signal
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -33,20 +32,6 @@ def new_folder(tmp_path):
             assert start(SALES_REPORT, folder, crash_after=killed_at).status == "killed"
         return folder
     return make
-
-
-@pytest.fixture
-def children(monkeypatch):
-    """The processes that the runner starts."""
-    started = []
-
-    class Popen(subprocess.Popen):
-        def __init__(self, *args, **options):
-            super().__init__(*args, **options)
-            started.append(self)
-
-    monkeypatch.setattr(runner.subprocess, "Popen", Popen)
-    return started
 
 
 @pytest.mark.parametrize("killed_at, places", [

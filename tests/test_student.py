@@ -2,14 +2,13 @@
 import itertools
 import linecache
 import os
-import subprocess
 import textwrap
 from collections import Counter
 
 import pytest
 
 from course_lib import load_checkpoint
-from course_lib.scenarios import SALES_REPORT, runner
+from course_lib.scenarios import SALES_REPORT
 from course_lib.scenarios.experiment import Experiment
 from course_lib.scenarios.runner import start
 from helpers import on_disk
@@ -54,18 +53,10 @@ def at_save_a(leg):
 
 
 @pytest.fixture(autouse=True)
-def no_child_is_left(monkeypatch):
-    started = []
-
-    class Popen(subprocess.Popen):
-        def __init__(self, *args, **options):
-            super().__init__(*args, **options)
-            started.append(self)
-
-    monkeypatch.setattr(runner.subprocess, "Popen", Popen)
+def no_child_is_left(children):
     yield
-    assert [child.returncode for child in started if child.returncode is None] == []
-    assert not any(os.path.exists(f"/proc/{child.pid}/exe") for child in started)
+    assert [child.returncode for child in children if child.returncode is None] == []
+    assert not any(os.path.exists(f"/proc/{child.pid}/exe") for child in children)
 
 
 IN_PLACE = saving("with open(path, 'w') as file:", "    json.dump(checkpoint, file, indent=2)")

@@ -98,8 +98,7 @@ def start_in_child(scenario, folder, *, resume=False, crash_after=None, listener
                     return outcome
             finally:
                 guard.end()
-        text = _why_it_ended(child.returncode, complaints, patience)
-        outcome.cut_off = "Timeout" in text or "cut off" in text
+        text, outcome.cut_off = _why_it_ended(child.returncode, complaints, patience, guard)
     return outcome.end("error", text, text)
 
 
@@ -121,19 +120,23 @@ class _Guard:
 
     def __init__(self, child, seconds):
         self.child, self.seconds = child, seconds
-        self.timer = None
+        self.timer, self.lost_patience = None, False
         self.wait()
 
     def wait(self):
         """The time begins anew: the child has said something."""
         if self.timer:
             self.timer.cancel()
-        self.timer = threading.Timer(self.seconds, self._kill)
+        self.timer = threading.Timer(self.seconds, self._lose_patience)
         self.timer.daemon = True
         self.timer.start()
 
     def end(self):
         self.timer.cancel()
+        self._kill()
+
+    def _lose_patience(self):
+        self.lost_patience = True
         self._kill()
 
     def _kill(self):
@@ -213,15 +216,18 @@ def _environment():
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *map(os.path.abspath, sys.path)])}
 
 
-def _why_it_ended(code, complaints, patience):
+def _why_it_ended(code, complaints, patience, guard):
+    """What to say of a child that ended without an outcome, and whether it was for taking too long."""
     complaints.seek(0)
     text = complaints.read()
     frames = re.findall(r'File "(.+)", line (\d+) in (.+)', text)
     if "(most recent call first)" in text and frames:
         file, line, name = next((frame for frame in frames if is_theirs(frame[0])), frames[0])
-        return f"{name} did not come back within {patience:g} seconds and was cut off, at {place(file, int(line))}."
+        return f"{name} did not come back within {patience:g} seconds and was cut off, at {place(file, int(line))}.", True
+    if guard.lost_patience:
+        return f"The process of your code was silent for {guard.seconds:g} seconds, so it was ended with all that it had started.", True
     cause = (text.strip().splitlines() or [""])[-1]
-    return f"The child process ended before its run did, with exit code {code}. {cause}".strip()
+    return f"The child process ended before its run did, with exit code {code}. {cause}".strip(), False
 
 
 def _hearer(outcome):

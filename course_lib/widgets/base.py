@@ -71,9 +71,6 @@ class View(W.VBox):
         super().__init__([W.HTML(STYLE), _Keys(), *children, self.alert], **options)
         self.add_class("course-view")
 
-    def static_html(self):
-        raise NotImplementedError
-
     def on_click(self, button, action):
         """Run action() at each click; what it raises is drawn below the controls."""
         button.on_click(lambda _: self._guarded(action))
