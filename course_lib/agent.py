@@ -9,10 +9,11 @@ Left out: several calls a turn (the first one runs, the others are told so).
 """
 from pathlib import Path
 
-from . import checkpoint, ledger
+from . import branches, checkpoint, history, ledger
 from .checkpoint import is_finished, opening, save_checkpoint
 from .errors import CourseError
 from .guard import fresh_start
+from .keeping import keeping, way_of
 from .ledger import IdClash, find, known_effects
 from .moments import crash_point, current, part
 from .resume import close_turn, take_up
@@ -29,46 +30,58 @@ class RequestNotSent(CourseError):
     """The conversation holds something no request can carry."""
 
 
-def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TURNS, approve=None):
+def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TURNS, approve=None, keep="file"):
     """Run a task to its end and give the final text.
 
     client: anything with the SDK's ``messages.create``. tools: ``{name: Tool}``. folder: where
     checkpoint.json and effects.json live. resume: go on from them instead of starting anew (the
-    task is then the file's). approve: see run_tool_uses. Raises CourseError, and what the client
-    raises; each leaves the last save to resume from.
+    task is then the file's). approve: see run_tool_uses. keep: what becomes of earlier saves, "file"
+    (one checkpoint.json), "turns" (a file each, see turns.py) or "history" (a line each, see
+    history.py); a resume keeps what the folder has. Raises CourseError, and what the client raises;
+    each leaves the last save to resume from.
     """
     folder = Path(folder)
     path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
-    with current() as run:  # called outside any run, it gets one of its own
+    way = way_of(folder) if resume else keep
+    with keeping(way) as run:
         run.approve = approve
         if resume:
             scene = take_up(folder, tools)
         else:
             fresh_start(folder)
             scene = opening(task)
-        while not is_finished(scene):
-            reply = _ask(client, scene, tools)
-            calls = tool_calls(reply)
-            scene["tokensUsed"] += reply["usage"]["input_tokens"] + reply["usage"]["output_tokens"]
-            if calls and scene["turns"] >= max_turns:
-                return f"Reached the max of {max_turns} turns, stopping on our own"
-            if calls:
-                _refuse_clashes(calls, scene, effects_path)
-                scene["turns"] += 1
-            scene["messages"].append({"role": "assistant", "content": reply["content"]})
-            if calls:
-                _run_turn(scene, calls[0], path, tools, effects_path)
-            else:
-                part(save_checkpoint)(path, scene)
-        return final_text(scene["messages"][-1]["content"])
+            if way != "file":
+                id = run.family = run.new_id()
+                scene["lineage"] = {"family": id, "run": id, "root": folder.absolute().name}
+        run.similar = lambda call: branches.similar_effects(call, folder=folder, tools=tools) if run.family else []
+        text = _loop(client, scene, tools, path, effects_path, max_turns)
+        if way == "history":
+            history.write_files(folder)
+        return text
+
+
+def _loop(client, scene, tools, path, effects_path, max_turns):
+    seen = _Seen()
+    while not is_finished(scene):
+        seen.look_at_new(scene["messages"])
+        reply = _ask(client, scene, tools)
+        calls = tool_calls(reply)
+        scene["tokensUsed"] += reply["usage"]["input_tokens"] + reply["usage"]["output_tokens"]
+        if calls and scene["turns"] >= max_turns:
+            return f"Reached the max of {max_turns} turns, stopping on our own"
+        if calls:
+            seen.refuse_clashes(calls, effects_path)
+            scene["turns"] += 1
+        scene["messages"].append({"role": "assistant", "content": reply["content"]})
+        if calls:
+            _run_turn(scene, calls[0], path, tools, effects_path)
+        else:
+            part(save_checkpoint)(path, scene)
+    return final_text(scene["messages"][-1]["content"])
 
 
 def _ask(client, scene, tools):
     current().turn = scene["turns"] + 1
-    lone = lone_surrogates(scene["messages"])
-    if lone:
-        raise RequestNotSent(f"The request can't be sent: {lone[0]} holds half of a surrogate pair, which is no character; "
-                             "mend that text in checkpoint.json and resume.")
     crash_point("before-request")
     reply = client.messages.create(
         model=MODEL, max_tokens=MAX_TOKENS, tools=definitions(tools),
@@ -86,13 +99,27 @@ def _run_turn(scene, call, path, tools, effects_path):
     part(save_checkpoint)(path, scene)  # Point B
 
 
-def _refuse_clashes(calls, scene, effects_path):
-    # Looked for before Point A, so that no file ever holds one id for two calls.
-    used = {block["id"] for message in scene["messages"] if isinstance(message["content"], list)
-            for block in message["content"] if block["type"] == "tool_use"}
-    for call in calls:
-        if call["id"] in used:
-            raise IdClash(f"The model named a new {call['name']} call {call['id']}, an id this conversation has used already; "
-                          "nothing was run: start over without --resume, with a model that gives each call an id of its own.")
-        used.add(call["id"])
-        find(known_effects(effects_path), call)
+class _Seen:
+    """What of the conversation has been looked at, so that a turn of a long one costs no more than one of a short one."""
+
+    def __init__(self):
+        self.count, self.ids = 0, set()
+
+    def look_at_new(self, messages):
+        """Raise RequestNotSent for what no request can carry; note which ids are used."""
+        for number, message in enumerate(messages[self.count:], self.count):
+            lone = lone_surrogates(message, f"messages.{number}")
+            if lone:
+                raise RequestNotSent(f"The request can't be sent: {lone[0]} holds half of a surrogate pair, which is no character; "
+                                     "mend that text in checkpoint.json and resume.")
+            self.ids |= {block["id"] for block in message["content"] if block["type"] == "tool_use"} if isinstance(message["content"], list) else set()
+        self.count = len(messages)
+
+    def refuse_clashes(self, calls, effects_path):
+        """Raise IdClash for an id that has named another call; asked before Point A, so that no file ever holds one id for two calls."""
+        for call in calls:
+            if call["id"] in self.ids:
+                raise IdClash(f"The model named a new {call['name']} call {call['id']}, an id this conversation has used already; "
+                              "nothing was run: start over without --resume, with a model that gives each call an id of its own.")
+            self.ids.add(call["id"])
+            find(known_effects(effects_path), call)

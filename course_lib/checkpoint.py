@@ -79,7 +79,7 @@ def load_checkpoint(path):
     except ValueError as error:
         raise CheckpointTorn(f"{path.name} is cut off or not JSON ({error}), so it can't be trusted; "
                              f"{START_OVER}.") from error
-    _check(checkpoint, path.name)
+    check_shape(checkpoint, path.name)
     return checkpoint
 
 
@@ -90,7 +90,7 @@ def save_checkpoint(path, checkpoint):
     """
     path = Path(path)
     data = encode(checkpoint)
-    _check(checkpoint, path.name, "nothing was saved")
+    check_shape(checkpoint, path.name, "nothing was saved")
     pending = checkpoint["pendingToolUse"]
     write_atomic(path, data, moment=moment_of(checkpoint), pending=pending and pending["name"])
 
@@ -115,7 +115,14 @@ def moment_of(checkpoint):
     return "final-save" if is_finished(checkpoint) else "save-b"
 
 
-def _check(checkpoint, name, advice=None):
+def lineage_of(checkpoint):
+    """Where it comes from, ``{"family", "run", "root"}`` and in a fork ``"parent"``; {} where nothing is known."""
+    lineage = checkpoint.get("lineage")
+    return lineage if type(lineage) is dict else {}
+
+
+def check_shape(checkpoint, name, advice=None):
+    """Raise NotACheckpoint or WrongVersion, with what to do about the file of that name, for what is no checkpoint."""
     if type(checkpoint) is not dict:
         raise NotACheckpoint(f"{name} holds {_kind(checkpoint)} where a checkpoint is an object; {advice or START_OVER}.")
     version = f"version {json.dumps(checkpoint['version'])}" if "version" in checkpoint else "no version"

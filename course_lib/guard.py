@@ -5,15 +5,18 @@ owner, the count of attempts, the fingerprint of task and tools.
 """
 import os
 import secrets
+import shutil
 from pathlib import Path
 
-from . import checkpoint, ledger
-from .checkpoint import CheckpointMissing, CheckpointError, is_finished, load_checkpoint
+from . import checkpoint, history, ledger, turns
+from .checkpoint import CheckpointMissing, is_finished, load_checkpoint
+from .errors import CourseError
+from .keeping import keeping, way_of
 from .ledger import broken_ledgers
-from .moments import alert
+from .moments import alert, part
 from .storage import StorageError, reason, sweep, sync_folder
 
-OURS = (checkpoint.FILE, ledger.FILE)  # a fresh start clears these names and no others
+OURS = (history.FILE, checkpoint.FILE, ledger.FILE)  # a fresh start clears these names and no others
 
 
 def preflight(folder):
@@ -30,19 +33,23 @@ def preflight(folder):
 
 
 def fresh_start(folder):
-    """Clear what an earlier run left: checkpoint, ledger (broken ones too) and temp files, by our names only.
+    """Clear what an earlier run left: saves of every kind, ledger (broken ones too) and temp files, by our names only.
 
-    Says so on stderr where that throws away an unfinished run. Raises StorageError.
+    Says so on stderr where that throws away an unfinished run. Raises StorageError, or CourseError
+    where branches begin in what would be cleared.
     """
     folder = Path(folder)
     preflight(folder)
-    _say_what_is_lost(folder / checkpoint.FILE)
+    _refuse_orphans(folder)
+    _say_what_is_lost(folder)
     try:
         # The checkpoint goes first: a ledger without one is harmless, a checkpoint without its
         # ledger would forget that its pending call has happened.
         for path in (*(folder / name for name in OURS), *broken_ledgers(folder / ledger.FILE)):
             target = Path(os.path.realpath(path))
             (target if target.name == path.name else path).unlink(missing_ok=True)  # a link to a file of another name is ours, that file is not
+        for path in turns.our_files(folder):
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         sweep_all(folder)
         sync_folder(folder)
     except OSError as error:
@@ -51,16 +58,24 @@ def fresh_start(folder):
 
 def sweep_all(folder):
     """Remove the temp files of dead runs."""
-    for name in OURS:
+    for name in {*OURS, *(path.name for path in turns.our_files(folder))}:
         sweep(Path(folder) / name)
 
 
-def _say_what_is_lost(path):
+def _refuse_orphans(folder):
+    orphans = [branch.name for branch in history.forks_of(folder)]
+    if orphans:
+        raise CourseError(f"The history in {folder.absolute().name} is where {', '.join(orphans)} begins, which could not be read without it: "
+                          "remove that branch first, or start in another folder.")
+
+
+def _say_what_is_lost(folder):
     try:
-        scene = load_checkpoint(path)
+        with keeping(way_of(folder)):
+            scene = part(load_checkpoint)(folder / checkpoint.FILE)
     except CheckpointMissing:
         return
-    except CheckpointError as error:
+    except CourseError as error:
         alert(f"[fresh start] a checkpoint that can't be trusted is thrown away: {str(error).split('; ')[0]}")
         return
     if not is_finished(scene):

@@ -65,7 +65,8 @@ def save_effect(path, tool_use_id, entry):
 
 def known_effects(path):
     """The ledger, and the entries of this run that could not be written yet."""
-    return {**part(load_effects)(path), **current().unwritten}
+    effects, unwritten = part(load_effects)(path), current().unwritten
+    return {**effects, **unwritten} if unwritten else effects
 
 
 def find(effects, call):
@@ -77,6 +78,10 @@ def find(effects, call):
     entry = effects.get(call["id"])
     if entry is None:
         return None
+    family = current().family
+    if family and entry.get("lineage", family) != family:
+        raise IdClash(f"{call['id']} is in the ledger as a call of another run, so it can't say whether this {call['name']} has happened; "
+                      "nothing was run: put back the ledger that belongs to this run, or start over without --resume.")
     if entry["name"] != call["name"] or not same(entry.get("input", call["input"]), call["input"]):
         other = entry["name"] if entry["name"] != call["name"] else "with another input"
         raise IdClash(f"{call['id']} is in the ledger as another call ({other}), so {call['name']} can't be told from it; "

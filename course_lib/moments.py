@@ -8,6 +8,7 @@ A simulated crash is raised from here. It leaves out what only a real kill shows
 (buffers of the operating system, half-flushed pages); scenarios/child.py kills for real.
 """
 import re
+import secrets
 import sys
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -67,11 +68,13 @@ class Run:
     clock: gives the text of a ledger entry's ``at``.
     functions: a student's own functions, by the name of the one they stand in for.
     quiet: alerts go to the listeners only, not to stderr as well.
+    new_id: gives the run id of a branch that begins here.
 
     Use it as ``with Run(...) as run:``; calls made outside any run get a plain one each.
     """
 
-    def __init__(self, *, crash_after=None, listeners=(), durability="power-loss", clock=utc_now, functions=None, quiet=False):
+    def __init__(self, *, crash_after=None, listeners=(), durability="power-loss", clock=utc_now, functions=None, quiet=False,
+                 new_id=lambda: secrets.token_hex(4)):
         if durability not in ("power-loss", "kill"):
             raise ValueError(f"durability is power-loss or kill, not {durability}")
         self.crash_after = crash_after
@@ -80,8 +83,12 @@ class Run:
         self.clock = clock
         self.functions = dict(functions or {})
         self.quiet = quiet
+        self.new_id = new_id
         self.counts = {}
         self.unwritten = {}  # ledger entries whose write failed; they go out with the next one
+        self.books = {}  # the histories it has read, by path (history.py)
+        self.family = None  # what the branches of one origin have in common; goes into each ledger entry
+        self.similar = lambda call: []  # effects of other branches and timelines that look like a call (branches.py)
         self.turn = 0  # the turn under way
         self.approve = None  # who answers at the approval gate, as run_tool_uses takes it
         self.key = None  # the idempotency key of the call under way, where the outside is to be given one

@@ -7,7 +7,7 @@ told to the model as it is: unknown. (lessons 3, 4 and 6)
 import copy
 
 from . import checkpoint, ledger
-from .checkpoint import is_finished, load_checkpoint, save_checkpoint
+from .checkpoint import is_finished, lineage_of, load_checkpoint, save_checkpoint
 from .errors import CourseError
 from .guard import preflight, sweep_all
 from .ledger import LedgerError, find, known_effects, load_effects, set_aside, was_set_aside
@@ -52,6 +52,7 @@ def take_up(folder, tools):
     scene = part(load_checkpoint)(path)
     reopen(scene)
     run, pending = current(), scene["pendingToolUse"]
+    run.family = lineage_of(scene).get("family")
     run.turn = scene["turns"]
     remark("resumed", pending=pending and pending["name"])
     if is_finished(scene):

@@ -49,6 +49,41 @@ def write_atomic(path, data, *, moment, **facts):
     crash_point(f"after-{moment}", **facts)
 
 
+def append(path, data, size, torn=0, *, moment, sync=True, **facts):
+    """Add data to the file at path after its ``size`` good bytes; the ``torn`` bytes behind those go.
+
+    Announces as write_atomic does, with half of the data in the file at mid-…. If it fails, the
+    file is as it was. sync=False leaves it to the next append. Raises StorageError.
+    """
+    path = Path(path)
+    try:
+        check_ordinary(path)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            if os.fstat(fd).st_size != size + torn:
+                raise OSError(errno.EBUSY, "another program has written to it")
+            os.ftruncate(fd, size)
+            os.lseek(fd, size, os.SEEK_SET)
+            half = len(data) // 2
+            _write_all(fd, data[:half])
+            crash_point(f"mid-{moment}", **facts)
+            _write_all(fd, data[half:])
+            if sync and current().durability == "power-loss":
+                _sync(fd)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                with suppress(OSError):
+                    os.ftruncate(fd, size)
+            raise
+        finally:
+            os.close(fd)
+        if size == 0:
+            sync_folder(path.parent)
+    except OSError as error:
+        raise StorageError(f"{path.name} could not be written: {reason(error)}; put that right and resume.") from error
+    crash_point(f"after-{moment}", **facts)
+
+
 def read_file(path):
     """The bytes of an ordinary file. Raises OSError."""
     check_ordinary(path)

@@ -21,7 +21,8 @@ class Tool:
     read_only: changes nothing. idempotent: a second run with the same input changes nothing
     more. destructive: may overwrite or delete. high_impact: a person approves each call first.
     verify(input, key) answers "did this happen?": False, True, or a dict with its ``result``, or
-    None for "can't tell"; key is the tool_use_id.
+    None for "can't tell"; key is the tool_use_id. business_key(input) → str names the deed itself,
+    such as an invoice's number; it goes to the outside system as the idempotency key.
     """
 
     function: Callable[[dict], object]
@@ -32,6 +33,7 @@ class Tool:
     destructive: bool = True
     high_impact: bool = False
     verify: Callable[[dict, str], object] | None = None
+    business_key: Callable[[dict], str] | None = None
 
     def __call__(self, input):
         value = self.function(input)
@@ -52,9 +54,12 @@ def run_tool_uses(content, tools, *, effects_path, approve=None):
 
 def perform(call, tools, *, effects_path):
     """Run one call and record it; the tool_result, an is_error where the tool raised."""
+    tool = tools[call["name"]]
     try:
+        if getattr(tool, "business_key", None):
+            current().key = tool.business_key(copy.deepcopy(call["input"]))
         # A copy: a tool may change its input, but not the record of it.
-        value = tools[call["name"]](copy.deepcopy(call["input"]))
+        value = tool(copy.deepcopy(call["input"]))
     except (Exception, SystemExit) as error:
         said = storable(error)  # an error's text may be as odd as any result
         return result(call, f"{call['name']} failed: {said[MARK]}: {said['text']}", is_error=True)
@@ -65,6 +70,8 @@ def record(call, value, effects_path):
     """Put a call that has happened into the ledger; its result in the form the ledger keeps."""
     value = storable(value)
     entry = {"name": call["name"], "result": value, "at": current().clock(), "input": call["input"]}
+    if current().family:
+        entry["lineage"] = current().family
     try:
         part(save_effect)(effects_path, call["id"], entry)
     except Exception as error:
@@ -100,6 +107,9 @@ def _answer(call, tools, effects_path, approve):
         return result(call, f"There is no tool named {call['name']}; nothing was run.",
                       is_error=True)
     if says(tools[call["name"]], "high_impact"):
+        for where, id, like in current().similar(call):
+            alert(f"[similar effect] {call['name']} ({call['id']}) looks like {like['name']} ({id}), which is on record in {where.name} "
+                  f"since {like.get('at')}: is this to happen once more?")
         if not (approve and approve(call["name"], copy.deepcopy(call["input"]))):
             return result(call, f"A person has to approve each {call['name']} and did not; "
                                 "it was not run.", is_error=True)

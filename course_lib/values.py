@@ -45,6 +45,12 @@ def decode(data):
     return value
 
 
+def encode_line(value):
+    """The same in one line without its end. Raises UnsavableValue."""
+    check(value)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
 def check(value):
     """Raise UnsavableValue for the first part that JSON would lose or change."""
     where, problem = _first_problem(value)

@@ -1,0 +1,428 @@
+"""Lesson 5: earlier saves, going back, branching off; in turn files and in a history alike."""
+import json
+import string
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from course_lib import Run, SimulatedCrash, Tool, effects_since, fork_from, go_back_to, load_latest, rewind_to, run_agent
+from course_lib import branches, checkpoint, history, keeping, ledger, turns
+from course_lib.errors import CourseError
+from course_lib.moments import SimulatedCrash
+from course_lib.transcript import check_transcript
+from course_lib.values import encode
+from tests.helpers import Model, World, fail_at, on_disk, read, said, scene, text, told, use, write
+
+WAYS = ("turns", "history")
+LOOK, NOTE, PAY = use("t1", "look", at="menu"), use("t2", "note", line="soup"), use("t3", "pay", amount=100)
+THREE = ([LOOK], [NOTE], [PAY], [text("done")])
+yes = lambda name, input: True
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+def start(folder, world, *turns, way="history", crash=None, **options):
+    """One start or resume of an agent that keeps its saves; how it ended."""
+    with suppress(SimulatedCrash), Run(crash_after=crash, durability="kill", clock=lambda: "2026-01-05T09:00:00.000Z", quiet=True):
+        return run_agent(Model(*(turns or THREE)), "do it", world.tools, folder=folder, keep=way, **{"approve": yes, **options})
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    return request.param
+
+
+@pytest.fixture
+def home(tmp_path):
+    """The folder of the first branch."""
+    (tmp_path / "checkpoints").mkdir()
+    return tmp_path / "checkpoints"
+
+
+@pytest.fixture
+def done(home, way):
+    """A finished run of three turns, look, note and pay, and its world."""
+    world = World()
+    assert start(home, world, way=way) == "done"
+    return home, world
+
+
+# --- the sequence ---------------------------------------------------------------------------
+
+def test_each_save_of_a_turn_has_a_file_of_its_own_named_as_in_the_lesson(home):
+    start(home, World(), way="turns")
+    assert [name for name in sorted(on_disk(home)) if name.startswith("turn")] == [
+        "turn-001-A.json", "turn-001-B.json", "turn-002-A.json", "turn-002-B.json", "turn-003-A.json", "turn-003-B.json", "turn-003-final.json"]
+    assert read(home / "turn-002-A.json")["pendingToolUse"] == {"id": "t2", "name": "note", "input": {"line": "soup"}}
+    assert not (home / "checkpoint.json").exists()
+
+
+def test_a_history_rebuilds_byte_for_byte_what_the_turn_files_hold(tmp_path):
+    for way in WAYS:
+        (tmp_path / way / "checkpoints").mkdir(parents=True)
+        with Run(new_id=lambda: "one", clock=lambda: "2026-01-05T09:00:00.000Z"):
+            run_agent(Model(*THREE), "do it", World().tools, folder=tmp_path / way / "checkpoints", keep=way, approve=yes)
+    for turn, point in history.saves(tmp_path / "history" / "checkpoints"):
+        file = tmp_path / "turns" / "checkpoints" / f"turn-{turn:03}-{point}.json"
+        assert encode(rewind_to(turn, point, folder=tmp_path / "history" / "checkpoints")) == file.read_bytes()
+
+
+def test_turn_1000_comes_after_turn_999_and_strangers_are_left_alone(home):
+    for turn in (999, 1000):
+        turns.save_checkpoint(home / "checkpoint.json", scene([said(LOOK), told({"type": "tool_result", "tool_use_id": "t1", "content": "x"})], turns=turn))
+    for name in ("turn-2000-A.json.0123456789ab.tmp", "turn-2000-A.json.bak", "turn-0-X.json", "notes.txt", "turn-20-A.json"):
+        (home / name).write_text("no turn file")
+    assert load_latest(folder=home)["turns"] == 1000
+    assert turns.saves(home) == [(999, "B"), (1000, "B")]
+
+
+def test_a_turn_means_its_last_point_and_either_point_can_be_named(done):
+    home, _ = done
+    assert rewind_to(2, folder=home)["pendingToolUse"] is None
+    assert rewind_to(2, "A", folder=home)["pendingToolUse"]["name"] == "note"
+    assert rewind_to(3, folder=home)["messages"][-1]["role"] == "user"  # the final answer only by its name
+    assert rewind_to(3, "final", folder=home)["messages"][-1]["role"] == "assistant"
+    assert load_latest(folder=home) == rewind_to(3, "final", folder=home)
+
+
+@pytest.mark.parametrize("turn, point, words", [(9, None, "Turn 9"), (0, None, "turns 1 to 3"), (2, "C", "Point C of turn 2")])
+def test_a_turn_that_is_not_there_is_refused_by_name(done, turn, point, words):
+    home, _ = done
+    before = on_disk(home.parent)
+    for do in (rewind_to, go_back_to):
+        with pytest.raises(branches.NoSuchTurn, match=words):
+            do(turn, point, folder=home)
+    with pytest.raises(branches.NoSuchTurn, match=words):
+        fork_from(turn, "b", point, folder=home)
+    assert on_disk(home.parent) == before
+
+
+def test_where_nothing_is_kept_there_is_nothing_to_go_back_to(tmp_path):
+    with pytest.raises(checkpoint.CheckpointMissing, match="nothing to resume from|keeps no turns"):
+        load_latest(folder=tmp_path)
+    start(tmp_path, World(), way="file")
+    with pytest.raises(CourseError, match="keeps no turns to go back to"):
+        rewind_to(1, folder=tmp_path)
+
+
+def test_a_rewind_that_only_reads_changes_no_byte(done):
+    home, _ = done
+    before = on_disk(home)
+    rewind_to(1, folder=home), load_latest(folder=home), effects_since(1, folder=home), branches.family(home)
+    assert on_disk(home) == before
+
+
+# --- going back -------------------------------------------------------------------------------
+
+def test_after_going_back_a_resume_goes_on_from_there_and_the_model_is_told_what_stands(done, way):
+    home, world = done
+    scene = go_back_to(1, folder=home, tools=world.tools)
+    assert scene["turns"] == 1 and load_latest(folder=home) == scene
+    note = scene["messages"][-1]
+    assert note["role"] == "user" and "note (t2)" in note["content"] and "pay (t3)" in note["content"] and "look" not in note["content"]
+    assert scene["messages"][:-1] == rewind_messages(home, way)
+    start(home, world, [LOOK], [use("u2", "note", line="fish")], [text("done")], resume=True)
+    assert [name for name, _ in world.done] == ["look", "note", "pay", "note"]
+    final = load_latest(folder=home)
+    assert (final["turns"], check_transcript(final["messages"], ends_with_user=False)) == (2, [])
+
+
+def rewind_messages(home, way):
+    """Turn 1's messages as they were saved at first."""
+    if way == "turns":
+        return read(home / "rewound-1" / "turn-001-B.json")["messages"]
+    left = history.read(home).left[0]
+    return left.scene(left.places().index((1, "B")))["messages"]
+
+
+def test_the_ledger_only_grows(done):
+    home, world = done
+    go_back_to(1, folder=home, tools=world.tools)
+    start(home, world, [LOOK], [use("u2", "note", line="fish")], [text("done")], resume=True)
+    assert list(effects_of(home)) == ["t1", "t2", "t3", "u2"]
+
+
+def effects_of(folder):
+    return branches._kept(folder).effects(folder)
+
+
+def test_nothing_of_the_left_timeline_is_lost(done, way):
+    home, world = done
+    before = {place: rewind_to(*place, folder=home) for place in branches._kept(home).saves(home)}
+    go_back_to(1, folder=home, tools=world.tools)
+    go_back_to(1, "A", folder=home, tools=world.tools)
+    if way == "turns":
+        kept = [read(path) for path in home.glob("rewound-1/*.json")]
+    else:
+        left = history.read(home).left[0]
+        kept = [left.scene(number) for number in range(len(left.saves))]
+    after = {place: saved for place, saved in before.items() if place > (1, "B")}
+    assert all(saved in kept for saved in after.values())
+
+
+def test_at_a_point_a_the_dangling_call_is_reconciled_first(home, way):
+    world = World()
+    start(home, world, way=way)
+    scene = go_back_to(3, "A", folder=home, tools=world.tools)
+    assert scene["messages"][-1]["content"][0] == {"type": "tool_result", "tool_use_id": "t3", "content": "pay done"}
+    assert scene["pendingToolUse"] is None and world.done.count(("pay", {"amount": 100})) == 1
+
+
+def test_a_rewind_is_there_or_not_wherever_it_is_killed(home, way):
+    world = World()
+    start(home, world, way=way)
+    old = load_latest(folder=home)
+    for label in ("mid-rewind", "after-rewind", "mid-save-b", "after-save-b"):
+        copy = home.parent / label
+        copy.mkdir()
+        for name, data in on_disk(home).items():
+            (copy / name).write_bytes(data)
+        with suppress(SimulatedCrash), Run(crash_after=(label, 1), durability="kill"):
+            go_back_to(1, folder=copy, tools=world.tools)
+        now = load_latest(folder=copy)
+        assert now == old if label == "mid-rewind" else now["turns"] == 1 and "not undone" in now["messages"][-1]["content"], label
+        start(copy, world, [LOOK], [text("done")], way=way, resume=True)
+        assert load_latest(folder=copy)["messages"][-1]["content"] == [text("done")]
+
+
+def test_a_plan_of_a_rewind_that_leads_out_of_the_folder_is_refused(home):
+    start(home, World(), way="turns")
+    write(home / "rewinding.json", {"after": [1, "B"], "into": "../outside", "scene": read(home / "turn-001-B.json")})
+    with pytest.raises(CourseError, match="rewinding.json"):
+        load_latest(folder=home)
+    assert not (home.parent / "outside").exists()
+
+
+# --- branching off ------------------------------------------------------------------------------
+
+def test_a_fork_has_its_own_folder_its_own_empty_ledger_and_leaves_the_parent_as_it_is(done):
+    home, _ = done
+    before = on_disk(home)
+    branch = fork_from(2, "plan-b", folder=home)
+    assert branch == home.parent / "checkpoints-plan-b"
+    assert effects_of(branch) == {} and on_disk(home) == before
+    mine, parent = load_latest(folder=branch), rewind_to(2, folder=home)
+    assert {**mine, "lineage": None} == {**parent, "lineage": None}
+    assert mine["lineage"]["family"] == parent["lineage"]["family"] and mine["lineage"]["run"] != parent["lineage"]["run"]
+    assert mine["lineage"]["parent"] == {"folder": "checkpoints", "run": parent["lineage"]["run"], "turn": 2, "point": "B", "tokensUsed": parent["tokensUsed"]}
+
+
+def test_neither_branch_sees_what_the_other_does_later(home, way):
+    world = World()
+    start(home, world, way=way, crash=("after-save-b", 2))
+    branch = fork_from(1, "b", folder=home)
+    start(branch, world, [LOOK], [use("b2", "note", line="fish")], [text("b done")], resume=True)
+    start(home, world, resume=True)
+    assert [m["content"][0].get("id") for m in load_latest(folder=branch)["messages"] if m["role"] == "assistant"] == ["t1", "b2", None]
+    assert [m["content"][0].get("id") for m in load_latest(folder=home)["messages"] if m["role"] == "assistant"] == ["t1", "t2", "t3", None]
+    assert (list(effects_of(branch)), list(effects_of(home))) == (["b2"], ["t1", "t2", "t3"])
+
+
+def test_a_fork_at_a_point_a_takes_the_answer_from_the_parents_ledger(done):
+    home, world = done
+    branch = fork_from(3, "b", "A", folder=home, tools=world.tools)
+    scene = load_latest(folder=branch)
+    assert scene["messages"][-1]["content"][0]["content"] == "pay done" and scene["pendingToolUse"] is None
+    assert effects_of(branch) == {} and check_transcript(scene["messages"]) == []
+
+
+def test_a_fork_at_a_point_a_without_a_record_says_unknown_or_reads_again(home, way):
+    world = World()
+    start(home, world, way=way, crash=("after-save-a", 3))
+    before = on_disk(home)
+    unknown = load_latest(folder=fork_from(3, "b", "A", folder=home, tools=world.tools))
+    assert unknown["messages"][-1]["content"][0]["is_error"] and "State unknown" in unknown["messages"][-1]["content"][0]["content"]
+    assert not any(name == "pay" for name, _ in world.done) and on_disk(home) == before
+    read_again = home.parent / "again"
+    read_again.mkdir()
+    start(read_again, world, way=way, crash=("after-save-a", 1))
+    branch = fork_from(1, "c", "A", folder=read_again, tools=world.tools)
+    assert load_latest(folder=branch)["messages"][-1]["content"][0]["content"] == "look done"
+    assert list(effects_of(branch)) == ["t1"]
+
+
+def test_an_approval_of_the_parent_does_not_count_in_the_fork(home, way):
+    world, asked = World(), []
+    start(home, world, way=way)
+    branch = fork_from(2, "b", folder=home)
+    start(branch, world, [LOOK], [NOTE], [use("b3", "pay", amount=100)], [text("no")], resume=True, approve=lambda name, input: asked.append(name))
+    assert asked == ["pay"] and [name for name, _ in world.done].count("pay") == 1
+
+
+def test_tokens_are_split_into_inherited_and_own(done):
+    home, world = done  # Model: 11 tokens a request
+    branch = fork_from(2, "b", folder=home)
+    assert branches.tokens(load_latest(folder=branch)) == {"inherited": 22, "own": 0}
+    start(branch, world, [LOOK], [NOTE], [text("b done")], resume=True)
+    assert branches.tokens(load_latest(folder=branch)) == {"inherited": 22, "own": 11}
+    assert branches.tokens(load_latest(folder=home)) == {"inherited": 0, "own": 44}
+
+
+def test_a_fork_of_a_fork_belongs_to_the_family_too(done):
+    home, world = done
+    b = fork_from(2, "b", folder=home)
+    c = fork_from(2, "c", folder=b)
+    assert c.name == "checkpoints-c" and list(branches.family(c)) == [home, b, c]
+    assert load_latest(folder=c)["lineage"]["parent"]["folder"] == "checkpoints-b"
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "a b", ".hidden", "x" * 60, None])
+def test_a_name_that_is_no_name_makes_no_folder(done, name):
+    home, _ = done
+    before = on_disk(home.parent), sorted(home.parent.iterdir())
+    with pytest.raises(branches.BranchError, match="can't be the name of a branch"):
+        fork_from(1, name, folder=home)
+    assert (on_disk(home.parent), sorted(home.parent.iterdir())) == before
+
+
+def test_a_branch_that_is_there_is_not_written_over_but_a_killed_fork_can_be_repeated(done):
+    home, _ = done
+    with suppress(SimulatedCrash), Run(crash_after=("mid-save-b", 1)):
+        fork_from(2, "b", folder=home)
+    (home.parent / "checkpoints-b" / "x").touch() if False else None
+    for left in (home.parent / "checkpoints-b").iterdir():
+        left.unlink()  # what was cut short; a sweep or a person removes it
+    fork_from(2, "b", folder=home)
+    with pytest.raises(branches.BranchError, match="There is a checkpoints-b already"):
+        fork_from(2, "b", folder=home)
+
+
+def test_a_fresh_start_does_not_take_the_ground_from_under_a_branch(home):
+    world = World()
+    start(home, world)
+    fork_from(2, "b", folder=home)
+    before = on_disk(home.parent)
+    with pytest.raises(CourseError, match="checkpoints-b begins"):
+        start(home, world)
+    assert on_disk(home.parent) == before
+
+
+def test_a_branch_whose_parent_was_changed_is_refused(home):
+    start(home, World())
+    branch = fork_from(2, "b", folder=home)
+    (home.parent / "other").mkdir()
+    start(home.parent / "other", World(), [LOOK], [use("t2", "note", line="fish")], [PAY], [text("done")])
+    (home / history.FILE).write_bytes((home.parent / "other" / history.FILE).read_bytes())
+    with pytest.raises(CourseError, match="has changed since|damaged"):
+        load_latest(folder=branch)
+
+
+def test_going_back_before_the_fork_names_what_the_parent_did_on_the_shared_way(home):
+    world = World()
+    start(home, world)
+    branch = fork_from(3, "b", folder=home)
+    assert [effect["id"] for effect in effects_since(1, folder=branch, tools=world.tools)] == ["t2", "t3"]
+
+
+# --- what does not come back ---------------------------------------------------------------------
+
+def test_effects_since_names_what_a_rewind_leaves_standing(done):
+    home, world = done
+    assert [effect["id"] for effect in effects_since(1, folder=home)] == ["t2", "t3"]
+    assert [effect["id"] for effect in effects_since(2, "A", folder=home)] == ["t3"]
+    assert [effect["name"] for effect in effects_since(1, "A", folder=home, tools=world.tools)] == ["note", "pay"]
+    assert effects_since(3, folder=home) == []
+
+
+def test_after_a_rewind_the_ledger_misses_and_the_payment_is_made_twice(done):
+    home, world = done
+    go_back_to(2, folder=home, tools=world.tools)
+    start(home, world, [LOOK], [NOTE], [use("t9", "pay", amount="100.00")], [text("done")], resume=True)
+    assert [input for name, input in world.done if name == "pay"] == [{"amount": 100}, {"amount": "100.00"}]
+
+
+@pytest.mark.parametrize("amount, warned", [("100.00", True), (100.0, True), (" 100 ", True), (99, False), (True, False)])
+def test_the_gate_warns_of_a_similar_effect_in_the_lineage(done, capsys, amount, warned):
+    home, world = done
+    go_back_to(2, folder=home, tools=world.tools)
+    with Run():
+        run_agent(Model([LOOK], [NOTE], [use("t9", "pay", amount=amount)], [text("done")]), "", world.tools, folder=home, resume=True, approve=yes)
+    assert ("[similar effect] pay (t9) looks like pay (t3), which is on record in checkpoints" in capsys.readouterr().err) is warned
+
+
+def test_the_gate_warns_in_a_fork_of_what_the_parent_has_done(done, capsys):
+    home, world = done
+    branch = fork_from(2, "b", folder=home)
+    with Run():
+        run_agent(Model([LOOK], [NOTE], [use("b3", "pay", amount=100)], [text("done")]), "", world.tools, folder=branch, resume=True, approve=yes)
+    assert "on record in checkpoints since" in capsys.readouterr().err
+
+
+def test_two_payments_of_one_timeline_that_are_meant_to_be_two_bring_no_warning(home, way, capsys):
+    with Run():
+        run_agent(Model([use("a", "pay", amount=5)], [use("b", "pay", amount=5)], [text("done")]), "do it", World().tools, folder=home, keep=way, approve=yes)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_business_key_goes_to_the_outside_which_then_pays_once(home, way):
+    paid = {}
+
+    def pay(input):
+        from course_lib.moments import current
+        return paid.setdefault(current().key, f"paid {float(input['amount']):g}")
+
+    world = World()
+    world.tools["pay"] = Tool(pay, high_impact=True, business_key=lambda input: input["invoice"])
+    start(home, world, [use("t1", "pay", invoice="R7", amount=100)], [text("done")], way=way)
+    go_back_to(1, "A", folder=home)
+    start(home, world, [use("t1", "pay", invoice="R7", amount=100)], [use("t9", "pay", invoice="R7", amount="100.00")], [text("done")], resume=True)
+    assert paid == {"R7": "paid 100"} and len(effects_of(home)) == 2
+
+
+def test_a_foreign_ledger_is_no_ledger_of_this_run(home):
+    world = World()
+    start(home, world, way="turns", crash=("after-effect-write", 2))
+    entries = read(home / "effects.json")
+    write(home / "effects.json", {id: {**entry, "lineage": "another"} for id, entry in entries.items()})
+    with pytest.raises(CourseError, match="a call of another run"):
+        start(home, world, resume=True)
+
+
+MOMENTS = ("before-request", "mid-save-a", "after-save-a", "after-tool", "mid-effect-write", "after-effect-write", "mid-save-b", "after-save-b", "mid-final-save")
+
+
+# --- reload == live --------------------------------------------------------------------------------
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+@pytest.mark.parametrize("way", WAYS)
+def test_whatever_runs_crashes_rewinds_and_forks_come_a_reload_is_what_was_live(tmp_path_factory, way, data):
+    root = tmp_path_factory.mktemp("family")
+    (root / "checkpoints").mkdir()
+    world, names = World(), iter(string.ascii_letters)
+    script = [[use(f"c{i}", ("look", "note", "pay")[i % 3], n=i)] for i in range(5)] + [[text("done")]]
+
+    def run(folder, resume):
+        crash = data.draw(st.none() | st.tuples(st.sampled_from(MOMENTS), st.integers(1, 4)))
+        with suppress(SimulatedCrash), Run(crash_after=crash, durability="kill", quiet=True):
+            run_agent(Model(*script), "do it", world.tools, folder=folder, resume=resume, keep=way, approve=yes)
+
+    run(root / "checkpoints", False)
+    for _ in range(data.draw(st.integers(1, 6))):
+        folder = data.draw(st.sampled_from(sorted(root.iterdir())))
+        saved = saves(folder)
+        if not saved:  # killed before its first save: there is nothing to go on from
+            return
+        before = {place: rewind_to(*place, folder=folder) for place in saved}
+        others = {path: on_disk(path) for path in root.iterdir() if path != folder}
+        (turn, point), act = data.draw(st.sampled_from(saved)), data.draw(st.sampled_from(["resume", "rewind", "fork"]))
+        if act == "resume":
+            run(folder, True)
+            assert {place: rewind_to(*place, folder=folder) for place in saved} == before
+        elif act == "rewind":
+            assert go_back_to(turn, point, folder=folder, tools=world.tools) == load_latest(folder=folder)
+            assert all(rewind_to(*place, folder=folder) == before[place] for place in saved if place < (turn, point))
+        else:
+            mine = on_disk(folder)
+            branch = fork_from(turn, next(names), point, folder=folder, tools=world.tools)
+            given_on = load_latest(folder=branch)["messages"]
+            assert on_disk(folder) == mine and given_on[:len(before[turn, point]["messages"])] == before[turn, point]["messages"]
+        assert {path: on_disk(path) for path in others} == others
+        for path in root.iterdir():
+            now = load_latest(folder=path)
+            assert now["pendingToolUse"] or check_transcript(now["messages"], ends_with_user=False) == []
+
+
+def saves(folder):
+    return branches._kept(folder).saves(folder) if keeping.way_of(folder) != "file" else []
