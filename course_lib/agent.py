@@ -12,7 +12,7 @@ from pathlib import Path
 from . import branches, checkpoint, history, ledger
 from .checkpoint import is_finished, opening, save_checkpoint
 from .errors import CourseError
-from .guard import fresh_start
+from .guard import fingerprint, fresh_start, owning
 from .keeping import keeping, way_of
 from .ledger import IdClash, find, known_effects
 from .moments import crash_point, current, part
@@ -30,26 +30,28 @@ class RequestNotSent(CourseError):
     """The conversation holds something no request can carry."""
 
 
-def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TURNS, approve=None, keep="file"):
+def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TURNS, approve=None, keep="file",
+              attempts=None):
     """Run a task to its end and give the final text.
 
     client: anything with the SDK's ``messages.create``. tools: ``{name: Tool}``. folder: where
-    checkpoint.json and effects.json live. resume: go on from them instead of starting anew (the
-    task is then the file's). approve: see run_tool_uses. keep: what becomes of earlier saves, "file"
+    checkpoint.json and effects.json live. resume: go on from them instead of starting anew (task
+    may then be None, or the file's). approve: see run_tool_uses. keep: what becomes of earlier saves, "file"
     (one checkpoint.json), "turns" (a file each, see turns.py) or "history" (a line each, see
-    history.py); a resume keeps what the folder has. Raises CourseError, and what the client raises;
+    history.py); a resume keeps what the folder has. attempts: how many resumes in a row may get no
+    further, for a restart that nobody watches. Raises CourseError, and what the client raises;
     each leaves the last save to resume from.
     """
     folder = Path(folder)
     path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
     way = way_of(folder) if resume else keep
-    with keeping(way) as run:
+    with keeping(way) as run, owning(folder):
         run.approve = approve
         if resume:
-            scene = take_up(folder, tools)
+            scene = take_up(folder, tools, model=MODEL, task=task, attempts=attempts)
         else:
             fresh_start(folder)
-            scene = opening(task)
+            scene = {**opening(task), "fingerprint": fingerprint(MODEL, tools)}
             if way != "file":
                 id = run.family = run.new_id()
                 scene["lineage"] = {"family": id, "run": id, "root": folder.absolute().name}

@@ -17,6 +17,7 @@ from pathlib import Path
 from . import history, ledger, turns
 from .checkpoint import CheckpointMissing, lineage_of
 from .errors import CourseError
+from .guard import owning, preflight
 from .keeping import keeping, way_of
 from .ledger import find
 from .moments import current, part
@@ -53,16 +54,26 @@ def go_back_to(turn, point=None, *, folder="checkpoints", tools=None):
     A call that dangles at a Point A is reconciled first. If effects are left standing, a message at
     the end tells the model. Nothing is deleted, and it is durable when this returns. Raises NoSuchTurn.
     """
-    scene = rewind_to(turn, point, folder=folder)
-    turn, point = place(scene)
-    standing = effects_since(turn, point, folder=folder, tools=tools)
-    if scene["pendingToolUse"]:
-        with keeping(way_of(folder)):
+    with keeping(way_of(folder)), owning(folder):
+        scene = rewind_to(turn, point, folder=folder)
+        turn, point = place(scene)
+        preflight(folder)
+        _keep_own_lineage(scene, load_latest(folder=folder))
+        standing = effects_since(turn, point, folder=folder, tools=tools)
+        if scene["pendingToolUse"]:
             close_turn(scene, reconcile(scene, tools or {}, effects_path=Path(folder) / ledger.FILE))
-    if standing:
-        scene["messages"].append({"role": "user", "content": NOTE.format(turn=turn, effects="; ".join(map(_in_words, standing)))})
-    _kept(folder).set_back(folder, turn, point, scene)
+        if standing:
+            scene["messages"].append({"role": "user", "content": NOTE.format(turn=turn, effects="; ".join(map(_in_words, standing)))})
+        _kept(folder).set_back(folder, turn, point, scene)
     return scene
+
+
+def _keep_own_lineage(scene, latest):
+    """A fork that goes back to before its fork point is a fork of that earlier turn from now on, and no second parent."""
+    mine = lineage_of(latest)
+    if mine and mine != lineage_of(scene):
+        turn, point = place(scene)
+        scene["lineage"] = {**mine, "parent": {**mine["parent"], "turn": turn, "point": point, "tokensUsed": scene["tokensUsed"]}}
 
 
 def fork_from(turn, branch_name, point=None, *, folder="checkpoints", tools=None):
@@ -72,18 +83,19 @@ def fork_from(turn, branch_name, point=None, *, folder="checkpoints", tools=None
     Point A the dangling call is reconciled first, with this branch's ledger. This branch's files
     stay as they are. Raises NoSuchTurn or BranchError.
     """
-    scene = rewind_to(turn, point, folder=folder)
-    turn, point = place(scene)
-    mine = lineage_of(scene)
-    branch, done = _new_folder(Path(folder), branch_name, mine), {}
-    if scene["pendingToolUse"]:
-        close_turn(scene, _settled(scene, folder, tools, done))
-    scene["lineage"] = {**mine, "run": current().new_id(), "parent": {
-        "folder": Path(folder).absolute().name, "run": mine.get("run"), "turn": turn, "point": point, "tokensUsed": scene["tokensUsed"]}}
-    _kept(folder).begin(branch, scene, (folder, turn, point))
-    with keeping(way_of(folder)):
-        for id, entry in done.items():
-            part(ledger.save_effect)(branch / ledger.FILE, id, entry)
+    with current():  # one run, so that a history is read once
+        scene = rewind_to(turn, point, folder=folder)
+        turn, point = place(scene)
+        mine = lineage_of(scene)
+        branch, done = _new_folder(Path(folder), branch_name, mine), {}
+        if scene["pendingToolUse"]:
+            close_turn(scene, _settled(scene, folder, tools, done))
+        scene["lineage"] = {**mine, "run": current().new_id(), "parent": {
+            "folder": Path(folder).absolute().name, "run": mine.get("run"), "turn": turn, "point": point, "tokensUsed": scene["tokensUsed"]}}
+        _kept(folder).begin(branch, scene, (folder, turn, point))
+        with keeping(way_of(folder)):
+            for id, entry in done.items():
+                part(ledger.save_effect)(branch / ledger.FILE, id, entry)
     return branch
 
 

@@ -26,7 +26,7 @@ _FIELDS = {
     "task": (lambda v: type(v) is str, "text"),
     "turns": _COUNT,
     "tokensUsed": _COUNT,
-    "messages": (lambda v: type(v) is list and v and all(map(_is_message, v)), "a list of messages, each with role and content"),
+    "messages": (lambda v: type(v) is list and v and all(map(is_message, v)), "a list of messages, each with role and content"),
     "pendingToolUse": (lambda v: v is None or _is_call(v), "null or a call with id, name and input"),
 }
 
@@ -135,7 +135,8 @@ def check_shape(checkpoint, name, advice=None):
             raise NotACheckpoint(f"In {name}, {key} is not {meaning}; {advice or START_OVER}.")
 
 
-def _is_message(message):
+def is_message(message):
+    """Whether this has the shape of a message: a role, and text or blocks as its content."""
     return (type(message) is dict and message.get("role") in ("user", "assistant")
             and (type(message.get("content")) is str or _is_blocks(message.get("content"))))
 

@@ -9,21 +9,25 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from course_lib.errors import CourseError
+from course_lib.words import language_in_use, language_of_the_system, languages, tr, use_language
 
 ROOT = Path(__file__).resolve().parents[1]      # the course is installed in place, beside its notebooks
-LESSON = "notebooks/en/index.ipynb"     # the page that leads to all of them
+LESSON = "notebooks/en/index.ipynb"     # the page that leads to all of them; see landing_page for other languages
 PRINT_AND_END = {"--help-all", "--version", "--generate-config"}    # JupyterLab's options that open nothing
 CRASH_AFTER = "after-effect-write:3"
 
 
 def main(argv=None):
+    argv = with_default(sys.argv[1:] if argv is None else argv)
+    use_language(asked_language(argv))
     parser = build_parser()
-    args, rest = parser.parse_known_args(with_default(sys.argv[1:] if argv is None else argv))
+    args, rest = parser.parse_known_args(argv)
     if rest and not args.takes_more:
-        parser.error(f"{args.command} does not know {' '.join(rest)}; see course {args.command} --help.")
+        parser.error(tr("{command} does not know {rest}; see course {command} --help.", command=args.command, rest=" ".join(rest)))
     try:
         return args.run(rest if args.takes_more else args)
     except CourseError as error:
@@ -33,24 +37,46 @@ def main(argv=None):
         return 130
 
 
+def asked_language(argv):
+    """What --lang asks for, wherever it stands, else what the system does: known before the parser and its words are made."""
+    parser = argparse.ArgumentParser(prog="course", add_help=False, allow_abbrev=False)
+    parser.add_argument("--lang", choices=languages(), default=language_of_the_system())
+    return parser.parse_known_args(argv)[0].lang
+
+
 def build_parser():
     parser = argparse.ArgumentParser(
         prog="course", allow_abbrev=False,
-        description="AI agents that survive being killed: the lessons as notebooks. Without a command: lab.")
+        description=tr("AI agents that survive being killed: the lessons as notebooks. Without a command: lab."))
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    add(commands, "lab", lab, "open the lessons in JupyterLab", takes_more=True,
-        more="What follows lab goes to JupyterLab, for example: course lab --port 9000")
-    add(commands, "demo", demo, "kill an agent in the middle of its work and resume it, in the terminal")
-    command = add(commands, "doctor", doctor, "tell what the Messages API would refuse in a conversation, and mend it",
-                  more="Exit code: 0 for a sound conversation, 1 for one with breaches, 2 for a file that can't be read.")
-    command.add_argument("file", metavar="FILE", help="the messages of a request, a checkpoint.json, or a session in JSON Lines")
-    command.add_argument("--out", metavar="FILE", help="write the mended messages there; the first file stays as it is")
+    add(commands, "lab", lab, tr("open the lessons in JupyterLab"), takes_more=True,
+        more=tr("What follows lab goes to JupyterLab, for example: course lab --port 9000"))
+    add(commands, "demo", demo, tr("kill an agent in the middle of its work and resume it, in the terminal"))
+    command = add(commands, "doctor", doctor, tr("tell what the Messages API would refuse in a conversation, and mend it"),
+                  more=tr("Exit code: 0 for a sound conversation, 1 for one with breaches, 2 for a file that can't be read."))
+    command.add_argument("file", metavar="FILE", help=tr("the messages of a request, a checkpoint.json, or a session in JSON Lines"))
+    command.add_argument("--out", metavar="FILE", help=tr("write the mended messages there; the first file stays as it is"))
+    command = add(commands, "check", check, tr("check an answer to an exercise"),
+                  more=tr("Exit code: 0 for a correct answer, 1 for one that is not, 2 where it could not be checked."))
+    command.add_argument("exercise", metavar="EXERCISE", help=tr("its number, such as 4.2"))
+    command.add_argument("file", metavar="FILE", help=tr("a program, or for a form a dict in Python or JSON"))
+    command = add(commands, "hint", hint, tr("give one hint more on what the last check of an exercise found"))
+    command.add_argument("exercise", metavar="EXERCISE", help=tr("its number, such as 4.2"))
+    command = add(commands, "reset", reset, tr("forget what was done in an exercise, and begin it anew"))
+    command.add_argument("exercise", metavar="EXERCISE", help=tr("its number, such as 4.2"))
+    command.add_argument("file", metavar="FILE", nargs="?", help=tr("write there what one begins with; a file of that name gets .old added to its own"))
+    add(commands, "progress", progress, tr("tell what has been tried and solved in the exercises"))
+    command = add(commands, "prove", prove, tr("try every kill, fault and power cut on the course's own library"),
+                  more=tr("Exit code: 0 if nothing is lost, 1 if something is. All of it takes some minutes."))
+    command.add_argument("--quick", action="store_true", help=tr("a sample, in less than a minute"))
+    command.add_argument("--seed", type=int, default=0, metavar="N", help=tr("another sample (default: 0)"))
     return parser
 
 
 def add(commands, name, run, help, *, takes_more=False, more=None):
     command = commands.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".",
                                   epilog=more, allow_abbrev=False)
+    command.add_argument("--lang", choices=languages(), help=tr("the language; without it, the one of the system"))
     command.set_defaults(run=run, takes_more=takes_more)
     return command
 
@@ -64,17 +90,17 @@ def with_default(argv):
 # --- lab ---------------------------------------------------------------------------------
 
 def lab(jupyter_args):
-    if not (ROOT / LESSON).exists():
-        raise CourseError(f"{LESSON} is not in {ROOT}: install the course in place, with `pip install -e .` "
-                          "in its folder, so that it finds its notebooks.")
+    if not (ROOT / landing_page()).exists():
+        raise CourseError(tr("{page} is not in {folder}: install the course in place, with `pip install -e .` "
+                             "in its folder, so that it finds its notebooks.", page=landing_page(), folder=ROOT))
     os.environ.update(lab_environment(os.environ))
     from jupyterlab.labapp import LabApp        # late: it costs a second, and only lab needs it
     if PRINT_AND_END & set(jupyter_args):
         return LabApp.launch_instance(jupyter_args)
     server = LabApp.initialize_server(lab_arguments() + jupyter_args)
-    print("JupyterLab is running. To stop it, press Ctrl-C here twice.")
+    print(tr("JupyterLab is running. To stop it, press Ctrl-C here twice."))
     if not server.open_browser:
-        print("No browser is opened from here: copy the address into one.")
+        print(tr("No browser is opened from here: copy the address into one."))
     if not server.identity_provider.token_generated:
         # Jupyter shows the address only with a token of its own making, not where a password is set.
         print(server.display_url)
@@ -82,19 +108,26 @@ def lab(jupyter_args):
     server.start()
 
 
+def landing_page():
+    """The page that leads to all others, in the language in use."""
+    return LESSON.replace("/en/", f"/{language_in_use()}/")
+
+
 def lab_environment(environ):
-    """Settings for Jupyter: a notebook's ``python3`` is the Python that has course_lib.
+    """Settings for Jupyter: a notebook's ``python3`` is the Python that has course_lib; Lab itself speaks the language in use.
 
     A kernel of that name elsewhere (other courses and tools leave one in the home folder)
     would win in some set-ups; the first place on JUPYTER_PATH wins in all of them.
     """
-    ours = str(Path(sys.prefix, "share", "jupyter"))
-    return {"JUPYTER_PATH": os.pathsep.join(filter(None, [ours, environ.get("JUPYTER_PATH")]))}
+    settings = {"JUPYTER_PATH": [str(Path(sys.prefix, "share", "jupyter"))]}
+    if find_spec(f"jupyterlab_language_pack_{language_in_use()}"):
+        settings["JUPYTER_CONFIG_PATH"] = [str(ROOT / "jupyter" / language_in_use())]
+    return {name: os.pathsep.join(filter(None, [*ours, environ.get(name)])) for name, ours in settings.items()}
 
 
 def lab_arguments():
     """The repository as file tree, the lesson open: `jupyter lab LESSON` would show its folder alone."""
-    arguments = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{LESSON}",
+    arguments = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{landing_page()}",
                  # What is left on the terminal is the address and real trouble.
                  "--log-level=ERROR", "--LabApp.log_level=ERROR",
                  # Else every kernel warns there that others on this machine could listen.
@@ -116,9 +149,9 @@ def has_screen():
 
 def demo(_):
     with tempfile.TemporaryDirectory(prefix="course-demo-") as folder:
-        print("An agent works on a three-step task and is killed right after step 3 took effect:\n")
+        print(tr("An agent works on a three-step task and is killed right after step 3 has done its work:"), end="\n\n")
         code = show(["--dir", folder], CRASH_AFTER=CRASH_AFTER)
-        print(f"(exit code {code})\n\nStarted again, it reads what is on disk and finishes; step 3 is not done twice:\n")
+        print(f"(exit code {code})", tr("Started again, it reads what is on disk and finishes; step 3 is not done twice:"), sep="\n\n", end="\n\n")
         return show(["--dir", folder, "--resume"])
 
 
@@ -146,6 +179,60 @@ def doctor(args):
     except BrokenPipeError:     # as in: course doctor FILE | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+# --- exercises ---------------------------------------------------------------------------
+
+def check(args):
+    from course_lib.grading import catalogue, feedback, report
+    try:
+        text = Path(args.file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(tr("{file} can't be read: {why}.", file=args.file, why=getattr(error, "strerror", None) or tr("it is no text in UTF-8"))) from error
+    found = catalogue.check(args.exercise, text)
+    say(feedback.as_text(found))
+    return {report.CORRECT: 0, report.UNCHECKED: 2}.get(found.outcome, 1)
+
+
+def hint(args):
+    from course_lib.grading import catalogue
+    say(*(f"{number}. {text}" for number, text in enumerate(catalogue.hint(args.exercise), 1)))
+
+
+def reset(args):
+    from course_lib.grading import catalogue
+    starter = catalogue.starter_text(args.exercise)
+    file = args.file and Path(args.file)
+    try:
+        if file:
+            if file.exists():
+                file.replace(file.with_name(f"{file.name}.old"))
+            file.write_text(starter, encoding="utf-8")
+    except OSError as error:
+        raise CourseError(tr("{file} can't be written: {why}; nothing was reset.", file=file, why=error.strerror or error)) from error
+    catalogue.reset(args.exercise)
+    say(tr("{exercise} is as if you had never tried it.", exercise=args.exercise), *([tr("{file} holds what one begins with.", file=file)] if file else []))
+
+
+def progress(_):
+    from course_lib.grading import catalogue, progress
+    for id, title, entry in catalogue.kept_progress():
+        say(f"{id:8} {title}: {progress.state(entry)}")
+    say(tr("Kept in {file}; delete that file to begin anew.", file=progress.path()))
+
+
+def say(*lines):
+    """Print text that may come from anywhere: nothing in it moves the cursor, and no character stops it."""
+    from course_lib.log import plain
+    sys.stdout.reconfigure(errors="backslashreplace")
+    print(*(plain(line) for text in lines for line in text.split("\n")), sep="\n")
+
+
+# --- prove -------------------------------------------------------------------------------
+
+def prove(args):
+    from course_lib.proof.prove import prove as try_all     # late: only this command needs it
+    return try_all(quick=args.quick, seed=args.seed)
 
 
 if __name__ == "__main__":

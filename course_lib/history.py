@@ -17,17 +17,21 @@ once and synced with the next line.
 
 Left out: an index. Finding a turn means reading the file up to it.
 """
+import copy
+import errno
 import json
+import os
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import checkpoint, ledger
-from .checkpoint import CheckpointMissing, check_shape, moment_of
+from .checkpoint import CheckpointMissing, check_shape, is_message, moment_of
 from .errors import CourseError
 from .moments import alert, current
 from .places import pick, place
-from .storage import append, read_file, reason, write_atomic
+from .storage import StorageError, append, cut, read_file, reason, sweep, write_atomic
 from .values import as_content, check, encode, encode_line
 
 FILE = "history.jsonl"
@@ -65,7 +69,7 @@ class Timeline:
     def scene(self, number):
         """The checkpoint of the save of that number."""
         messages = self.messages[:self.saves[number].count]
-        return {key: messages if key == "messages" else value for key, value in self.head(number).items()}
+        return {key: messages if key == "messages" else copy.deepcopy(value) for key, value in self.head(number).items()}
 
     def head(self, number=-1):
         """The checkpoint of a save without its messages; {} before the first."""
@@ -101,16 +105,18 @@ class Timeline:
 class Book:
     """One history: its timeline, those that rewinds left, the effects, and where the next line goes."""
 
+    path: Path | None = None
+    home: str = ""  # the folder's name
     timeline: Timeline = field(default_factory=Timeline)
     left: list = field(default_factory=list)
     effects: dict = field(default_factory=dict)
-    home: str = ""  # the folder's name
     parent: dict | None = None
     size: int = 0
     sum: int = 0
     lines: int = 0
     last: str = ""  # the kind of the last line
     torn: int = 0  # bytes behind size that a crash left
+    length: int = 0  # of the file
     saved: list | None = None  # the list of messages that was saved last, to know it again
 
 
@@ -123,7 +129,7 @@ def save_checkpoint(path, checkpoint):
     record = {"save": place(checkpoint)[1], **news}
     pending = checkpoint["pendingToolUse"]
     # What an answer to an effect on record says is on disk already: it need not be forced there.
-    _append(path, book, record, moment_of(checkpoint), sync="answers" not in record, pending=pending and pending["name"])
+    _append(book, record, moment_of(checkpoint), sync="answers" not in record, pending=pending and pending["name"])
     book.saved = checkpoint["messages"]
 
 
@@ -148,7 +154,7 @@ def save_effect(path, tool_use_id, entry):
     book, unwritten = _book(path), current().unwritten
     unwritten[tool_use_id] = entry
     for id, each in list(unwritten.items()):
-        _append(path, book, {"effect": id, "entry": each}, "effect-write")
+        _append(book, {"effect": id, "entry": each}, "effect-write")
         del unwritten[id]
 
 
@@ -166,7 +172,7 @@ def load(folder, turn, point=None):
     """A turn's scene, as saved: at its last point, or the one named. Raises NoSuchTurn or a CheckpointError."""
     timeline = _look(folder, until=turn).timeline
     scene = timeline.scene(pick(timeline.places(), turn, point, folder))
-    check_shape(scene, FILE)
+    check_shape({**scene, "messages": scene.get("messages", [])[:1]}, FILE)  # each message was looked at as its line was read
     return scene
 
 
@@ -178,8 +184,10 @@ def begin(folder, scene, came_from):
     save = timeline.saves[number]
     link = {"folder": save.home, "bytes": save.end, "sum": f"{save.sum:08x}"}
     first = _line({"history": VERSION, "parent": link}, 0)
-    second = _line({"save": place(scene)[1], **_news(Book(timeline.back_to(number)), scene)}, _sum_of(first))
-    append(Path(folder) / FILE, first + second, 0, moment=moment_of(scene))
+    second = _line({"save": place(scene)[1], **_news(Book(timeline=timeline.back_to(number)), scene)}, _sum_of(first))
+    path = Path(folder) / FILE
+    append(path, first + second, 0, moment=moment_of(scene))
+    cut(path, len(first + second))
 
 
 def effects(folder):
@@ -189,10 +197,10 @@ def effects(folder):
 
 def set_back(folder, turn, point, scene):
     """Let the branch go on from that save with scene; every line stays. Killed at any instant, it did or it did not. Raises StorageError."""
-    path = Path(folder) / FILE
-    book = _book(path)
-    there = Book(book.timeline.back_to(pick(book.timeline.places(), turn, point, folder)), effects=book.effects)
-    _append(path, book, {"rewind": [turn, point], "save": place(scene)[1], **_news(there, scene)}, "rewind")
+    book = _book(Path(folder) / FILE)
+    there = Book(timeline=book.timeline.back_to(pick(book.timeline.places(), turn, point, folder)), effects=book.effects)
+    _append(book, {"rewind": [turn, point], "save": place(scene)[1], **_news(there, scene)}, "rewind")
+    _trim(book)
 
 
 def forks_of(folder):
@@ -213,9 +221,12 @@ def forks_of(folder):
 def write_files(folder):
     """Write checkpoint.json and effects.json as they stand, for eyes and for other programs. Raises StorageError."""
     book = _book(Path(folder) / FILE)
-    if book.timeline.saves:
-        write_atomic(Path(folder) / checkpoint.FILE, encode(book.timeline.scene(-1)), moment="copy")
-    write_atomic(Path(folder) / ledger.FILE, encode(book.effects), moment="copy")
+    _trim(book)
+    for name, value in ((checkpoint.FILE, book.timeline.scene(-1)), (ledger.FILE, book.effects)):
+        path, data = Path(folder) / name, encode(value)
+        sweep(path)
+        if not path.exists() or path.read_bytes() != data:
+            write_atomic(path, data, moment="copy")
 
 
 def read(folder, *, until=None, length=None):
@@ -224,19 +235,20 @@ def read(folder, *, until=None, length=None):
     Raises HistoryError, which names a damaged line, or CheckpointMissing.
     """
     path = Path(folder) / FILE
-    data, book, at = _bytes(path)[:length], Book(home=path.absolute().parent.name), 0
+    data, at = _bytes(path)[:length], 0
+    book = Book(path.absolute(), path.absolute().parent.name, length=len(data))
     while at < len(data):
         end = max(data.rfind(b"\n", at, at + _AT_ONCE), data.find(b"\n", at)) + 1
         if end == 0:  # a line without its end
             break
         lines = data[at:end - 1].split(b"\n")
-        if _take(book, path, lines) < len(lines):
+        if _take(book, lines) < len(lines):
             break
         at = end
         if until is not None and book.timeline.saves and book.timeline.saves[-1].place[0] > until and data.find(b'\n{"rewind"', at - 1) < 0:
             return book
     _check_tail(book, data)
-    book.torn = len(data) - book.size
+    book.torn = len(data[book.size:].rstrip(b"\0"))  # zeros were put there to be written over
     return book
 
 
@@ -244,32 +256,62 @@ def read(folder, *, until=None, length=None):
 
 def _book(path):
     """The history beside path, to write to: a run reads it once and then knows it."""
-    path, known = Path(path).absolute().with_name(FILE), current().books
+    known = current().books
     if path not in known:
-        try:
-            known[path] = read(path.parent)
-        except CheckpointMissing:
-            known[path] = Book(home=path.parent.name)
-        if known[path].torn:
-            alert(f"[history] {FILE} ended in {known[path].torn} bytes that a crash had cut short; they are dropped, and all before them is whole.")
+        book = _opened(Path(path).absolute().with_name(FILE), known)
+        known[path] = known[book.path] = book
     return known[path]
+
+
+def _opened(path, known):
+    if path in known:
+        return known[path]
+    try:
+        book = read(path.parent)
+    except CheckpointMissing:
+        book = Book(path, path.parent.name)
+    if book.torn:
+        alert(f"[history] {FILE} ended in {book.torn} bytes that a crash had cut short; they are dropped, and all before them is whole.")
+    return book
 
 
 def _look(folder, until=None):
     """The history of a folder, to read: what this run knows of it, if nobody else has written since."""
     path = Path(folder).absolute() / FILE
-    book = current().books.get(path)
-    if book and path.exists() and path.stat().st_size == book.size + book.torn:
-        return book
-    return read(folder, until=until)
+    for known in (path, (path, until)):
+        book = current().books.get(known)
+        if book and _is_as_read(book, path):
+            return book
+    current().books[path, until] = book = read(folder, until=until)
+    return book
 
 
-def _append(path, book, record, moment, *, sync=True, **facts):
+def _trim(book):
+    """Take away what is behind the last line: zeros to be written over, or what a crash has torn."""
+    if book.torn or book.length > book.size:
+        cut(book.path, book.size)
+        book.torn, book.length = 0, book.size
+
+
+def _is_as_read(book, path):
+    with suppress(OSError), open(path, "rb") as file:
+        file.seek(book.size)
+        return os.fstat(file.fileno()).st_size == book.length and file.read(1) in (b"", b"\0") or book.torn > 0
+    return False
+
+
+def _append(book, record, moment, *, sync=True, **facts):
     first = b"" if book.size else _line({"history": VERSION}, 0)
     line = _line(record, _sum_of(first) or book.sum)
-    append(Path(path).with_name(FILE), first + line, book.size, book.torn, moment=moment, sync=sync, **facts)
-    book.torn = 0
-    _take(book, Path(path), (first + line).split(b"\n")[:-1])  # what was written is what is known, as if it had been read
+    if book.torn:
+        _trim(book)
+    try:
+        book.length = append(book.path, first + line, book.size, book.length - book.size, moment=moment, sync=sync, **facts)
+    except StorageError as error:
+        if error.__cause__ and error.__cause__.errno != errno.EBUSY:  # else it is not ours to cut
+            book.torn, book.length = 1, book.size
+        raise
+    _take(book, (first + line).split(b"\n")[:-1])  # what was written is what is known, as if it had been read
 
 
 def _line(record, before):
@@ -281,7 +323,7 @@ def _sum_of(line):
     return int(line[-11:-3], 16) if line else 0
 
 
-def _take(book, path, lines):
+def _take(book, lines):
     """Add lines to the book as far as they are whole; gives how many."""
     total, ends = book.sum, []
     for line in lines:
@@ -295,7 +337,7 @@ def _take(book, path, lines):
             book.size += size
             book.lines += 1
             book.sum = total
-            _apply(book, path, record, total)
+            _apply(book, record, total)
         book.last = next(iter(record)) if ends else book.last
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise HistoryError(f"Line {book.lines} of {FILE} is whole and makes no sense here ({error!r:.100}), so it was not written by this program; "
@@ -327,21 +369,22 @@ def _bytes(path):
 
 # --- records, and what they say ------------------------------------------------------------------------
 
-def _apply(book, path, record, total):
+def _apply(book, record, total):
     if "effect" in record:
         book.effects[record["effect"]] = record["entry"]
         return
     if "history" in record:
-        _begin_reading(book, path, record)
+        _begin_reading(book, record)
         return
     if "rewind" in record:
         book.left.append(book.timeline)
-        book.timeline = book.timeline.back_to(pick(book.timeline.places(), *record["rewind"], path.parent))
-    timeline = book.timeline
+        book.timeline = book.timeline.back_to(pick(book.timeline.places(), *record["rewind"], book.path.parent))
+    timeline, new = book.timeline, record.get("messages", ())
+    if not all(map(is_message, new)):
+        raise ValueError("a message without role and content")
     if "answers" in record:
         timeline.messages.append(_answer(record["answers"], book.effects))
-    elif "messages" in record:
-        timeline.messages += record["messages"]
+    timeline.messages += new
     turn = record["set"]["turns"] if "turns" in record.get("set", ()) else timeline.saves[-1].place[0]
     timeline.saves.append(Save((turn, record["save"]), record, len(timeline.messages), book.home, book.size, total))
 
@@ -358,7 +401,7 @@ def _news(book, scene):
     new, old = messages[known:], timeline.head()
     check_shape({**scene, "messages": new or messages[-1:]}, FILE, "nothing was saved")
     head = {key: None if key == "messages" else value for key, value in scene.items()}
-    news = {"set": {key: value for key, value in head.items() if key not in old or encode_line(value) != encode_line(old[key])},
+    news = {"set": {key: value for key, value in head.items() if key not in old or not _alike(value, old[key])},
             "messages": new}
     _shorten(news, book, scene["pendingToolUse"])
     if [*head] != [*{**old, **news["set"], "pendingToolUse": None}]:
@@ -371,15 +414,26 @@ def _shorten(news, book, pending):
     if "pendingToolUse" not in news["set"]:
         return
     before = book.timeline.head().get("pendingToolUse")
-    if pending and news["messages"] and encode_line(_call(news["messages"][-1], pending["id"])) == encode_line(pending):
+    if pending and news["messages"] and _alike(_call(news["messages"][-1], pending["id"]), pending):
         del news["set"]["pendingToolUse"]
         news["pending"] = pending["id"]
-    elif before and before["id"] in book.effects and encode_line(news["messages"]) == encode_line([_answer(before["id"], book.effects)]):
+    elif before and before["id"] in book.effects and _alike(news["messages"], [_answer(before["id"], book.effects)]):
         del news["set"]["pendingToolUse"]
         news["messages"], news["answers"] = [], before["id"]
 
 
-def _begin_reading(book, path, record):
+def _alike(a, b):
+    """Whether a file would say the same of both, byte for byte."""
+    if type(a) is not type(b):
+        return False
+    if type(a) is dict:
+        return [*a] == [*b] and all(map(_alike, a.values(), b.values()))
+    if type(a) is list:
+        return len(a) == len(b) and all(map(_alike, a, b))
+    return a == b and (type(a) is not float or repr(a) == repr(b))  # 0.0 and -0.0
+
+
+def _begin_reading(book, record):
     if record["history"] != VERSION or type(record["history"]) is not int:
         raise HistoryError(f"{FILE} has version {record['history']}, and this program reads only version {VERSION}; "
                            "read it with the program that wrote it.")
@@ -389,7 +443,7 @@ def _begin_reading(book, path, record):
     name = book.parent["folder"]
     if Path(name).name != name:
         raise HistoryError(f"{FILE} begins in the folder {name!r:.60}, which is none beside this one.")
-    shared = read(path.absolute().parent.with_name(name), length=book.parent["bytes"])
+    shared = read(book.path.parent.with_name(name), length=book.parent["bytes"])
     if f"{shared.sum:08x}" != book.parent["sum"]:
         raise HistoryError(f"This branch begins in {FILE} of {name}, and that has changed since; bring back the folder as it was.")
     book.timeline = shared.timeline

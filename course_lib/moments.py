@@ -87,6 +87,9 @@ class Run:
         self.counts = {}
         self.unwritten = {}  # ledger entries whose write failed; they go out with the next one
         self.books = {}  # the histories it has read, by path (history.py)
+        self.fence = lambda: None  # asked before each save: raises when the folder is no longer ours (guard.py)
+        self.owned = set()  # the locks it holds
+        self.unlocked = None  # why the folder could not be locked
         self.family = None  # what the branches of one origin have in common; goes into each ledger entry
         self.similar = lambda call: []  # effects of other branches and timelines that look like a call (branches.py)
         self.turn = 0  # the turn under way

@@ -9,7 +9,7 @@ import copy
 from . import checkpoint, ledger
 from .checkpoint import is_finished, lineage_of, load_checkpoint, save_checkpoint
 from .errors import CourseError
-from .guard import preflight, sweep_all
+from .guard import check_fingerprint, count_attempt, preflight, sweep_all
 from .ledger import LedgerError, find, known_effects, load_effects, set_aside, was_set_aside
 from .moments import alert, current, part, remark
 from .reopen import reopen
@@ -43,10 +43,11 @@ def reconcile(checkpoint, tools, *, effects_path, rerun_idempotent=False):
     return _ask_the_world(call, tools, effects_path)
 
 
-def take_up(folder, tools):
+def take_up(folder, tools, *, model=None, task=None, attempts=None):
     """The scene to go on from, its last turn closed and saved. folder: a Path.
 
-    Raises CheckpointError before anything in the folder is touched.
+    model, tools and task have to be those it was begun with, as far as it says. attempts: see
+    count_attempt. Raises CheckpointError, OtherTools or NoProgress before anything in the folder is touched.
     """
     path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
     scene = part(load_checkpoint)(path)
@@ -57,6 +58,8 @@ def take_up(folder, tools):
     remark("resumed", pending=pending and pending["name"])
     if is_finished(scene):
         return scene
+    check_fingerprint(scene, task, model, tools)
+    count_attempt(folder, scene, attempts)
     preflight(folder)
     sweep_all(folder)
     _open_ledger(effects_path)

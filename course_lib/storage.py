@@ -4,7 +4,7 @@ A kill in the middle leaves the old file and a temp file that nobody loads. A po
 is harder: without the first fsync the new name may point at bytes that never reached the
 disk, without the second the rename itself may be forgotten. (lessons 2 and 6)
 
-Left out: guarding a file against two writers (guard.py has what protects a run from outside).
+Left out: guarding a folder against two writers. guard.py does, and is asked here before each write.
 """
 import errno
 import os
@@ -18,6 +18,7 @@ from pathlib import Path
 from .errors import CourseError
 from .moments import crash_point, current
 
+_AHEAD = 1 << 16  # bytes
 _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # file systems that have no such thing
 
 
@@ -31,6 +32,7 @@ def write_atomic(path, data, *, moment, **facts):
     moment names the instants it announces: ``"save-a"`` gives mid-save-a and after-save-a.
     A link is followed and the file's mode kept. Raises StorageError with the system's reason.
     """
+    current().fence()
     path = Path(path)
     target = Path(os.path.realpath(path))
     temp = target.with_name(f"{target.name}.{secrets.token_hex(6)}.tmp")
@@ -49,26 +51,24 @@ def write_atomic(path, data, *, moment, **facts):
     crash_point(f"after-{moment}", **facts)
 
 
-def append(path, data, size, torn=0, *, moment, sync=True, **facts):
-    """Add data to the file at path after its ``size`` good bytes; the ``torn`` bytes behind those go.
+def append(path, data, size, behind=0, *, moment, sync=True, **facts):
+    """Add data to the file at path (a Path) after its ``size`` good bytes; gives the file's new length.
 
-    Announces as write_atomic does, with half of the data in the file at mid-…. If it fails, the
-    file is as it was. sync=False leaves it to the next append. Raises StorageError.
+    behind: how many zeros there are after those, to be written over. Announces as write_atomic does, with half of the data in the file at mid-…. If it fails,
+    what was good is as it was. sync=False leaves it to the next append. Raises StorageError.
     """
-    path = Path(path)
+    current().fence()
+    durable = current().durability == "power-loss"
     try:
         check_ordinary(path)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         try:
-            if os.fstat(fd).st_size != size + torn:
+            if os.fstat(fd).st_size != size + behind or behind and _byte_at(fd, size) != b"\0":
                 raise OSError(errno.EBUSY, "another program has written to it")
-            os.ftruncate(fd, size)
-            os.lseek(fd, size, os.SEEK_SET)
-            half = len(data) // 2
-            _write_all(fd, data[:half])
-            crash_point(f"mid-{moment}", **facts)
-            _write_all(fd, data[half:])
-            if sync and current().durability == "power-loss":
+            if durable and behind < len(data):
+                behind = _grow(fd, size, len(data))
+            _write_at(fd, size, data, moment, facts)
+            if sync and durable:
                 _sync(fd)
         except OSError as error:
             if error.errno != errno.EBUSY:
@@ -82,6 +82,16 @@ def append(path, data, size, torn=0, *, moment, sync=True, **facts):
     except OSError as error:
         raise StorageError(f"{path.name} could not be written: {reason(error)}; put that right and resume.") from error
     crash_point(f"after-{moment}", **facts)
+    return size + max(behind, len(data))
+
+
+def cut(path, size):
+    """Take away what is behind the good bytes of a file. Raises StorageError."""
+    current().fence()
+    try:
+        os.truncate(path, size)
+    except OSError as error:
+        raise StorageError(f"{path.name} could not be cut to its {size} good bytes: {reason(error)}; put that right and resume.") from error
 
 
 def read_file(path):
@@ -143,6 +153,28 @@ def _write_new(temp, data, target, moment, facts):
             _sync(fd)
     finally:
         os.close(fd)
+
+
+def _grow(fd, size, needed):
+    # Ahead of the data, with zeros: a sync that need not make the file longer costs about half.
+    zeros = needed + _AHEAD - (size + needed) % _AHEAD
+    os.lseek(fd, size, os.SEEK_SET)
+    _write_all(fd, bytes(zeros))
+    os.ftruncate(fd, size + zeros)
+    return zeros
+
+
+def _byte_at(fd, place):
+    os.lseek(fd, place, os.SEEK_SET)
+    return os.read(fd, 1)
+
+
+def _write_at(fd, start, data, moment, facts):
+    os.lseek(fd, start, os.SEEK_SET)
+    half = len(data) // 2
+    _write_all(fd, data[:half])
+    crash_point(f"mid-{moment}", **facts)
+    _write_all(fd, data[half:])
 
 
 def _write_all(fd, data):

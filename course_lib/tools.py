@@ -54,15 +54,19 @@ def run_tool_uses(content, tools, *, effects_path, approve=None):
 
 def perform(call, tools, *, effects_path):
     """Run one call and record it; the tool_result, an is_error where the tool raised."""
-    tool = tools[call["name"]]
+    current().fence()  # a run that was paused and has lost its folder does nothing more
+    tool, run = tools[call["name"]], current()
+    before = run.key
     try:
         if getattr(tool, "business_key", None):
-            current().key = tool.business_key(copy.deepcopy(call["input"]))
+            run.key = tool.business_key(copy.deepcopy(call["input"]))
         # A copy: a tool may change its input, but not the record of it.
         value = tool(copy.deepcopy(call["input"]))
     except (Exception, SystemExit) as error:
         said = storable(error)  # an error's text may be as odd as any result
         return result(call, f"{call['name']} failed: {said[MARK]}: {said['text']}", is_error=True)
+    finally:
+        run.key = before
     return result(call, as_content(record(call, value, effects_path)))
 
 

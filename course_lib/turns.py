@@ -139,5 +139,5 @@ def _plan(folder):
 def _names(folder):
     try:
         return sorted(os.listdir(folder))
-    except FileNotFoundError:
+    except OSError:  # no folder, or none that can be looked at: whoever loads from it can say why
         return []

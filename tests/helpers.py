@@ -13,6 +13,7 @@ from unittest import mock
 from course_lib.__main__ import main
 from course_lib import Run, SimulatedCrash, Tool, run_agent
 from course_lib.errors import CourseError
+from course_lib.guard import LOCK
 from course_lib.transcript import check_transcript
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,8 +55,8 @@ def tools_run(folder):
 
 
 def on_disk(folder):
-    """Every file below the folder: ``{path: bytes}``."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+    """Every file below the folder: ``{path: bytes}``; but for the lock, which holds a process id and is left by whoever is killed."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file() and path.name != LOCK}
 
 
 def read(path):

@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from course_lib.agent import MODEL
+from course_lib.guard import fingerprint
 from course_lib import SimulatedCrash, load_checkpoint, save_checkpoint
 from helpers import Model, World, answer, fail_at, on_disk, read, run, said, scene, text, told, use, write, writing
 
@@ -28,7 +30,7 @@ def test_point_a_holds_the_turn_and_its_call_before_the_tool_runs_and_point_b_th
     turn = [text("Now."), use("t1", "spy", x=1)]
     run(Model(turn, DONE), world, tmp_path, crash_after=("after-save-b", 1))
     assert seen == [{"version": 1, "task": "do it", "turns": 1, "tokensUsed": 11, "messages": [{"role": "user", "content": "do it"}, said(*turn)],
-                     "pendingToolUse": {"id": "t1", "name": "spy", "input": {"x": 1}}}]
+                     "pendingToolUse": {"id": "t1", "name": "spy", "input": {"x": 1}}, "fingerprint": fingerprint(MODEL, world.tools)}]
     assert checkpoint(tmp_path) == {**seen[0], "messages": [*seen[0]["messages"], told(answer("t1", "seen"))], "pendingToolUse": None}
 
 
@@ -259,4 +261,4 @@ def test_a_simulated_crash_passes_an_except_exception_on_its_way(world, tmp_path
 
     world.tools["look"] = stubborn
     assert run(Model([use("t1", "look")], DONE), world, tmp_path).how == "killed"
-    assert os.listdir(tmp_path) == ["checkpoint.json"]
+    assert list(on_disk(tmp_path)) == ["checkpoint.json"]

@@ -315,6 +315,16 @@ def test_going_back_before_the_fork_names_what_the_parent_did_on_the_shared_way(
     assert [effect["id"] for effect in effects_since(1, folder=branch, tools=world.tools)] == ["t2", "t3"]
 
 
+def test_a_fork_that_goes_back_before_its_fork_point_stays_the_branch_it_is(home):
+    world = World()
+    start(home, world)
+    branch = fork_from(3, "b", folder=home)
+    mine = load_latest(folder=branch)["lineage"]
+    now = go_back_to(1, folder=branch, tools=world.tools)
+    assert now["lineage"]["run"] == mine["run"] and now["lineage"]["parent"]["turn"] == 1
+    assert branches.tokens(now) == {"inherited": 11, "own": 0} and list(branches.family(home)) == [home, branch]
+
+
 # --- what does not come back ---------------------------------------------------------------------
 
 def test_effects_since_names_what_a_rewind_leaves_standing(done):
@@ -337,7 +347,7 @@ def test_the_gate_warns_of_a_similar_effect_in_the_lineage(done, capsys, amount,
     home, world = done
     go_back_to(2, folder=home, tools=world.tools)
     with Run():
-        run_agent(Model([LOOK], [NOTE], [use("t9", "pay", amount=amount)], [text("done")]), "", world.tools, folder=home, resume=True, approve=yes)
+        run_agent(Model([LOOK], [NOTE], [use("t9", "pay", amount=amount)], [text("done")]), "do it", world.tools, folder=home, resume=True, approve=yes)
     assert ("[similar effect] pay (t9) looks like pay (t3), which is on record in checkpoints" in capsys.readouterr().err) is warned
 
 
@@ -345,7 +355,7 @@ def test_the_gate_warns_in_a_fork_of_what_the_parent_has_done(done, capsys):
     home, world = done
     branch = fork_from(2, "b", folder=home)
     with Run():
-        run_agent(Model([LOOK], [NOTE], [use("b3", "pay", amount=100)], [text("done")]), "", world.tools, folder=branch, resume=True, approve=yes)
+        run_agent(Model([LOOK], [NOTE], [use("b3", "pay", amount=100)], [text("done")]), "do it", world.tools, folder=branch, resume=True, approve=yes)
     assert "on record in checkpoints since" in capsys.readouterr().err
 
 
@@ -368,6 +378,15 @@ def test_a_business_key_goes_to_the_outside_which_then_pays_once(home, way):
     go_back_to(1, "A", folder=home)
     start(home, world, [use("t1", "pay", invoice="R7", amount=100)], [use("t9", "pay", invoice="R7", amount="100.00")], [text("done")], resume=True)
     assert paid == {"R7": "paid 100"} and len(effects_of(home)) == 2
+
+
+def test_a_business_key_is_the_key_of_its_own_tool_alone(home):
+    from course_lib.moments import current
+    keys, world = [], World()
+    world.tools["pay"] = Tool(lambda input: keys.append(current().key), business_key=lambda input: "R7")
+    world.tools["note"] = Tool(lambda input: keys.append(current().key))
+    start(home, world, [use("t1", "pay")], [use("t2", "note")], [text("done")])
+    assert keys == ["R7", None]
 
 
 def test_a_foreign_ledger_is_no_ledger_of_this_run(home):

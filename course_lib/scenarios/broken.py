@@ -1,4 +1,5 @@
 """Conversations as agents have really sent them, each refused by the API: the smallest form of a bug report. (lesson 3)"""
+from ..words import mark
 
 ASK = {"role": "user", "content": "Read outage.txt and do what has to be done about it."}
 NEXT = {"role": "user", "content": "Go on."}
@@ -22,11 +23,11 @@ def _answers(*blocks):
 
 SOUND = [ASK, _calls("toolu_01"), _answers(_result("toolu_01"))]
 BROKEN = {
-    "killed, then sent as it was": [ASK, _calls("toolu_01")],
-    "a person spoke in between": [ASK, _calls("toolu_01"), NEXT, {"role": "assistant", "content": "Yes."}, _answers(_result("toolu_01"))],
-    "text before the result": [ASK, _calls("toolu_01"), _answers(_says("Here it is."), _result("toolu_01"))],
-    "resumed twice": [ASK, _calls("toolu_01"), _answers(_result("toolu_01"), _result("toolu_01"))],
-    "old messages cut away": [_answers(_result("toolu_01"))],
-    "one of two results lost": [ASK, _calls("toolu_01", "toolu_02"), _answers(_result("toolu_02"))],
-    "an id used again": [*SOUND, _calls("toolu_01"), _answers(_result("toolu_01"))],
+    mark("killed, then sent as it was"): [ASK, _calls("toolu_01")],
+    mark("a person spoke in between"): [ASK, _calls("toolu_01"), NEXT, {"role": "assistant", "content": "Yes."}, _answers(_result("toolu_01"))],
+    mark("text before the result"): [ASK, _calls("toolu_01"), _answers(_says("Here it is."), _result("toolu_01"))],
+    mark("resumed twice"): [ASK, _calls("toolu_01"), _answers(_result("toolu_01"), _result("toolu_01"))],
+    mark("old messages cut away"): [_answers(_result("toolu_01"))],
+    mark("one of two results lost"): [ASK, _calls("toolu_01", "toolu_02"), _answers(_result("toolu_02"))],
+    mark("an id used again"): [*SOUND, _calls("toolu_01"), _answers(_result("toolu_01"))],
 }

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from ..checkpoint import save_checkpoint
 from ..ledger import find, known_effects, save_effect, was_set_aside
-from ..moments import current, remark
+from ..moments import current, part, remark
 from ..resume import reconcile
 from ..storage import sweep, write_atomic
 from ..tools import perform, result, run_tool_uses
 from ..values import as_content
+from ..words import mark
 from . import world
 from .runner import start, start_in_child
 
@@ -80,15 +81,16 @@ def run_what_is_missing(checkpoint, tools, *, effects_path):
     call = checkpoint["pendingToolUse"]
     if call is None or was_set_aside(effects_path):  # a ledger that was broken: a miss proves nothing
         return reconcile(checkpoint, tools, effects_path=effects_path)
-    found = find(known_effects(effects_path), call)
-    remark("reconciled", id=call["id"], name=call["name"], branch="hit" if found else "run again")
+    if part(run_tool_uses) is run_tool_uses:  # a student's own looks into the ledger by itself, or does not
+        found = find(known_effects(effects_path), call)
+        remark("reconciled", id=call["id"], name=call["name"], branch="hit" if found else "run again")
     return through_the_gates(call, tools, effects_path)
 
 
 def through_the_gates(call, tools, effects_path):
     """The pending call once more, as if the model had just named it: the ledger, then a person, then the tool."""
     block = {"type": "tool_use", **call}
-    return run_tool_uses([block], tools, effects_path=effects_path, approve=current().approve)[0]
+    return part(run_tool_uses)([block], tools, effects_path=effects_path, approve=current().approve)[0]
 
 
 # --- an intent record: "about to start" is on disk, too ----------------------------------
@@ -140,16 +142,16 @@ def reconcile_by_asking(checkpoint, tools, *, effects_path):
     return reconcile(checkpoint, asked, effects_path=effects_path)
 
 
-NO_CHECKPOINT = Policy("no-checkpoint", "no checkpoint: start over", {"save_checkpoint": save_nothing}, restarts=True)
-ONLY_B = Policy("only-b", "only Point B", {"save_checkpoint": save_only_b})
-BLIND = Policy("blind", "A and B, run again blindly", {"save_effect": keep_no_record, "reconcile": rerun_blindly})
-NO_LEDGER = Policy("no-ledger", "A and B, no ledger (lesson 3)", {"save_effect": keep_no_record})
-RECORD_FIRST = Policy("record-first", "ledger written first (a bug)", {"perform": record_first})
-LESSON_4 = Policy("lesson-4", "ledger, a miss runs (lesson 4)", {"reconcile": run_what_is_missing})
-LESSON_6 = Policy("lesson-6", "ledger, three-way split (lesson 6)")
-INTENT = Policy("intent", "lesson 6 and an intent record", {"perform": perform_with_intent, "reconcile": reconcile_with_intent})
-KEY = Policy("key", "lesson 6 and a key the outside honours", {"perform": perform_with_key, "reconcile": reconcile_by_key})
-VERIFY = Policy("verify", "lesson 6 and asking the outside", {"reconcile": reconcile_by_asking})
+NO_CHECKPOINT = Policy("no-checkpoint", mark("no checkpoint: start over"), {"save_checkpoint": save_nothing}, restarts=True)
+ONLY_B = Policy("only-b", mark("only Point B"), {"save_checkpoint": save_only_b})
+BLIND = Policy("blind", mark("A and B, run again blindly"), {"save_effect": keep_no_record, "reconcile": rerun_blindly})
+NO_LEDGER = Policy("no-ledger", mark("A and B, no ledger (lesson 3)"), {"save_effect": keep_no_record})
+RECORD_FIRST = Policy("record-first", mark("ledger written first (a bug)"), {"perform": record_first})
+LESSON_4 = Policy("lesson-4", mark("ledger, a miss runs (lesson 4)"), {"reconcile": run_what_is_missing})
+LESSON_6 = Policy("lesson-6", mark("ledger, three-way split (lesson 6)"))
+INTENT = Policy("intent", mark("lesson 6 and an intent record"), {"perform": perform_with_intent, "reconcile": reconcile_with_intent})
+KEY = Policy("key", mark("lesson 6 and a key the outside honours"), {"perform": perform_with_key, "reconcile": reconcile_by_key})
+VERIFY = Policy("verify", mark("lesson 6 and asking the outside"), {"reconcile": reconcile_by_asking})
 
 POLICIES = {policy.name: policy for policy in (
     NO_CHECKPOINT, ONLY_B, BLIND, NO_LEDGER, RECORD_FIRST, LESSON_4, LESSON_6, INTENT, KEY, VERIFY)}

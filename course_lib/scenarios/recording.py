@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from ..guard import LOCK
+
 FRESH = 50_000_000  # ns; clocks of file systems tick this coarsely or finer, so a younger stamp may hide a second change
 
 
@@ -57,7 +59,7 @@ class Recording:
     def _look(self, index):
         looked, self._looked = self._looked, time.time_ns()
         here = os.scandir(self.folder) if os.path.isdir(self.folder) else ()  # the code under study may remove it
-        stamps = {entry.name: _stamp(entry) for entry in here if entry.is_file()}
+        stamps = {entry.name: _stamp(entry) for entry in here if entry.name != LOCK and entry.is_file()}  # the lock tells of processes, not of the run
         for name in self._latest.keys() - stamps.keys():
             self._versions[name].append((index, None))
             del self._latest[name]

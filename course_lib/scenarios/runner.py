@@ -22,7 +22,7 @@ from types import CodeType
 from .. import log
 from ..agent import MAX_TURNS, run_agent
 from ..errors import CourseError
-from ..guard import preflight
+from ..guard import owning, preflight
 from ..model import RequestRefused, explain
 from ..moments import Moment, Run, SimulatedCrash, part
 from . import world
@@ -56,14 +56,14 @@ class Outcome:
         return self
 
 
-def start(scenario, folder, *, resume=False, crash_after=None, listeners=(), functions=None, max_turns=MAX_TURNS):
-    """Run the scenario in this process. crash_after: ``(label, n)`` or None. Gives an Outcome.
+def start(scenario, folder, *, resume=False, crash_after=None, listeners=(), functions=None, max_turns=MAX_TURNS, durability="kill"):
+    """Run the scenario in this process. crash_after: ``(label, n)`` or None. durability: as Run takes it. Gives an Outcome.
 
     functions: in place of the library's, see Run; what they raise is raised here.
     """
     outcome = Outcome()
     hear = _hearer(outcome)
-    with Run(crash_after=crash_after, listeners=[hear, *listeners], durability="kill", clock=_clock(folder), functions=functions, quiet=True):
+    with Run(crash_after=crash_after, listeners=[hear, *listeners], durability=durability, clock=_clock(folder), functions=functions, quiet=True):
         try:
             text = work(scenario, folder, resume=resume, max_turns=max_turns)
         except SimulatedCrash as crash:
@@ -104,11 +104,12 @@ def start_in_child(scenario, folder, *, resume=False, crash_after=None, listener
 
 def work(scenario, folder, *, resume, max_turns=MAX_TURNS):
     """One start or resume with the scenario's own world, model and tools, inside the current Run."""
-    if not resume:
-        preflight(folder)
-        scenario.lay_out(folder)
-    return part(run_agent)(scenario.client(folder), scenario.task, scenario.tools(folder), folder=folder, resume=resume,
-                     max_turns=max_turns, approve=scenario.approve and scenario.approve(folder))
+    with owning(folder):
+        if not resume:
+            preflight(folder)
+            scenario.lay_out(folder)
+        return part(run_agent)(scenario.client(folder), scenario.task, scenario.tools(folder), folder=folder, resume=resume,
+                         max_turns=max_turns, approve=scenario.approve and scenario.approve(folder))
 
 
 class _Guard:

@@ -27,11 +27,16 @@ class Scenario:
     approve: Callable[[Path], Callable] | None = None
 
     def lay_out(self, folder):
-        """Put the world's files there, unless some are (nobody undoes what has happened), and let the model begin its script anew."""
+        """Put the world's files there, unless they are (nobody undoes what has happened), and let the model begin its script anew.
+
+        A kill on the way leaves no half of it: each file comes whole, and the first one, which says that all are there, last.
+        """
         paths = {Path(folder) / name: text for name, text in self.files.items()}
-        if not any(path.exists() for path in paths):
-            for path, text in paths.items():
-                path.write_text(text, encoding="utf-8", newline="\n")
+        if not all(path.exists() for path in list(paths)[:1]):
+            for path in [path for path in reversed(paths) if not path.exists()]:
+                temp = path.with_name(f"{path.name}.tmp")
+                temp.write_text(paths[path], encoding="utf-8", newline="\n")
+                temp.replace(path)
         (Path(folder) / world.REQUESTS).unlink(missing_ok=True)
 
     def client(self, folder):
