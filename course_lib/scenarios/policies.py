@@ -12,7 +12,7 @@ from ..checkpoint import save_checkpoint
 from ..ledger import find, known_effects, save_effect, was_set_aside
 from ..moments import current, part, remark
 from ..resume import reconcile
-from ..storage import sweep, write_atomic
+from ..storage import StorageError, read_file, reason, sweep, write_atomic
 from ..tools import perform, result, run_tool_uses
 from ..values import as_content
 from ..words import mark
@@ -113,7 +113,12 @@ def reconcile_with_intent(checkpoint, tools, *, effects_path):
 
 
 def _intents(path):
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    try:
+        return json.loads(read_file(path))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StorageError(f"{path.name} could not be read: {reason(error)}; make it readable and resume again.") from error
 
 
 # --- the outside world helps ---------------------------------------------------------------

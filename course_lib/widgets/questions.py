@@ -296,6 +296,94 @@ def _lesson_2_quiz():
     ])
 
 
+def _lesson_5_what_is_back():
+    return Question(tr("Turn 4 has promised Ada a new lamp by e-mail, and turn 5 has sent it. Now the run is taken back to turn 3. Where are the e-mail and the lamp?"), [
+        Choice(tr("Back as well: turns 4 and 5 have not happened any more."), False,
+               tr("They are gone from messages. A checkpoint is a file about the loop, and no file can call back an e-mail or a parcel.")),
+        Choice(tr("Both are out, and the ledger still says so."), True,
+               tr("What was decided is taken back, what was done is not. The ledger tells what happened outside, so it stays as it is.")),
+        Choice(tr("Both are out, and the ledger has forgotten them, as the run has."), False,
+               tr("Then nothing in the house would know of them at all. The ledger only ever grows; effects_since reads from it what still stands.")),
+    ])
+
+
+def _lesson_5_later_files():
+    return Question(tr("The run goes on from turn 3. What should become of the files of turns 4 to 6?"), [
+        Choice(tr("They stay where they are; the new turns will write over them one by one."), False,
+               tr("If the new run is killed in its turn 4, the newest file is an old one: turn 6 of the way that was left. A resume would go on with that.")),
+        Choice(tr("They are deleted, as that way was wrong."), False,
+               tr("Then load_latest is right, and nobody can look at what went wrong, or go back to it.")),
+        Choice(tr("They are moved aside, before the first new turn is saved."), True,
+               tr("The newest turn file is the right one at every instant, and nothing is lost.")),
+    ])
+
+
+def _lesson_5_two_branches():
+    return Question(tr("The first branch has paid in turn 3. A second one begins at turn 2, with an empty ledger of its own, and goes on. How often will the bank pay?"), [
+        Choice(tr("Once: the second branch finds the payment in the ledger."), False,
+               tr("Whose ledger? Each branch asks its own, under an id that only it has. Neither can find the other's.")),
+        Choice(tr("Twice, if the person at the gate says yes again."), True,
+               tr("Two timelines, one world. Only the person who is asked could see both, so the gate has to tell them.")),
+        Choice(tr("Once: in a branch the tools are only tried out."), False,
+               tr("Nothing in a checkpoint knows of trying out. The tools of the branch are the same tools, with the same account behind them.")),
+    ])
+
+
+def _lesson_5_new_id():
+    return Question(tr("The payment is on record as made. After a rewind the model asks for the same payment again. What does the ledger gate say?"), [
+        Choice(tr("A hit: same tool, same input, so the recorded result is given."), False,
+               tr("The ledger is asked by id, not by likeness: two equal payments can both be meant.")),
+        Choice(tr("A miss: the new call has a new id. It is paid again."), True,
+               tr("A resume finds the old call in the checkpoint, with its old id. After a rewind the model decides anew, and each naming has an id of its own.")),
+        Choice(tr("An error: this payment was made on a timeline that is no more."), False,
+               tr("The gate knows ids and entries. It is not asked whether another timeline did something alike; we add that below.")),
+    ])
+
+
+def _lesson_5_growth():
+    return Question(tr("20 turns are kept, a file a save, and each file holds the whole conversation. Another 20 turns follow. How much room will all the files take then?"), [
+        Choice(tr("A little more: only the new turns come on top."), False,
+               tr("Only 40 new files come on top. But each of them holds all the turns before it once more.")),
+        Choice(tr("About twice as much."), False,
+               tr("Twice as many files, yes. And the average file is about twice as long.")),
+        Choice(tr("About four times as much."), True,
+               tr("Twice as many files, each twice as long on average. At 1000 turns it is 2500 times what it was at 20.")),
+    ])
+
+
+def _lesson_5_torn_line():
+    return Question(tr("A kill leaves the last line of history.jsonl half written. What should the next start do with the file?"), [
+        Choice(tr("Refuse it: a state that can't be trusted is never guessed."), False,
+               tr("Right for checkpoint.json, where the torn bytes are all there is. Here each line before the last is whole, and its checksum proves it.")),
+        Choice(tr("Drop the half line, say so, and go on from the line before."), True,
+               tr("A line that was not finished was never reported as saved, so nobody has built on it. The line before it is a complete save.")),
+        Choice(tr("Complete the line as well as it can."), False,
+               tr("That would be a guess, and a save that never was would count as one.")),
+    ])
+
+
+def _lesson_5_quiz():
+    return Question(tr("\"With a checkpoint a turn we can go back to any of them. So the agent's folder needs no Git any more.\" Is that right?"), [
+        Choice(tr("Yes. Both go back to an earlier state, and the checkpoints are finer."), False,
+               tr("They go back to different things. The scene of turn 14 has messages and counters; what report.txt said at turn 14 is not in it.")),
+        Choice(tr("Yes, if the checkpoints are kept for good."), False,
+               tr("You can keep the scenes for years, and they still hold no file that a tool has changed. Nor can a colleague merge or review them.")),
+        Choice(tr("No. Checkpoints have the scene of one run, Git has the files, for good and for everybody."), True,
+               tr("Neither has the e-mails that went out, by the way. Those are in the ledger, and that takes nothing back.")),
+    ])
+
+
+def _lesson_5_ledger_quiz():
+    return Question(tr("The run is taken back to turn 3. \"So its ledger should be cut back to turn 3 as well, or the two don't fit together.\" Is that a good idea?"), [
+        Choice(tr("Yes. The later entries belong to calls that no longer exist."), False,
+               tr("The calls are gone from the conversation. The e-mail is in an inbox. With its entry deleted, no book in the house knows of it.")),
+        Choice(tr("No. They needn't fit: one says what the loop has decided, the other what has happened outside."), True,
+               tr("The difference between the two is just what a rewind leaves standing. effects_since reads it off, the model is told, and the gate can warn.")),
+        Choice(tr("No, since the new calls could then get the old ids."), False,
+               tr("The new calls get new ids, with or without these entries. What would be lost is the knowledge.")),
+    ])
+
+
 QUESTIONS = {
     "lesson 1: what is left": _lesson_1_left,
     "lesson 1: under way": _lesson_1_under_way,
@@ -318,6 +406,14 @@ QUESTIONS = {
     "lesson 4: miss": _lesson_4_miss,
     "lesson 4: corrupt": _lesson_4_corrupt,
     "lesson 4: transfers": _lesson_4_transfers,
+    "lesson 5: what is back": _lesson_5_what_is_back,
+    "lesson 5: later files": _lesson_5_later_files,
+    "lesson 5: two branches": _lesson_5_two_branches,
+    "lesson 5: new id": _lesson_5_new_id,
+    "lesson 5: growth": _lesson_5_growth,
+    "lesson 5: torn line": _lesson_5_torn_line,
+    "lesson 5: quiz": _lesson_5_quiz,
+    "lesson 5: ledger quiz": _lesson_5_ledger_quiz,
     "lesson 6: ledger hit": _lesson_6_ledger_hit,
     "lesson 6: torn file": _lesson_6_torn,
     "lesson 6: unknown": _lesson_6_unknown,

@@ -50,6 +50,10 @@ function render({ model, el }) {
         const box = row.insertCell();
         box.setAttribute("role", "presentation");
         if (!cell) continue;
+        if (cell.line) {
+          box.textContent = cell.line;
+          continue;
+        }
         const radio = document.createElement("button");
         radio.type = "button";
         radio.setAttribute("role", "radio");

@@ -14,6 +14,7 @@ class Timeline(anywidget.AnyWidget):
     """grid: ``{"name", "columns": [text], "rows": [{"title", "cells": [{"index", "mark", "text"} or None]}]}``; value: the chosen index.
 
     A cell may stand for several moments: ``"all"`` has their indices, the one that a click chooses first.
+    A cell ``{"line": text}`` is drawn and can't be chosen.
     """
 
     _esm = Path(__file__).with_name("timeline.js")
