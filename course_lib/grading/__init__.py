@@ -1,0 +1,1 @@
+"""Exercises that check themselves: criteria, checks, hints, feedback. Pure: no widgets, no notebook."""

@@ -1,0 +1,141 @@
+"""A folder of submissions, read as text: whose, to which exercise, and what the answer is. Nothing in it is run.
+
+    ada.ipynb            Ada's notebook; an answer is the cell tagged exercise-4.2
+    ben-4.2.py           Ben's answer to 4.2, by the number at the end of the name
+    cleo/                all that lies in it is Cleo's
+        lesson_4.ipynb
+        4.1.json         an answer to 4.1; or any name, with "# exercise 4.1" as the first line of a .py file
+
+What is missing, twice there or can't be read is a submission with a problem instead of a text.
+"""
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...errors import CourseError
+from ...storage import read_file, reason
+from ...words import tr
+from ..catalogue import MODULES, exercise
+
+KINDS = {".ipynb", ".py", ".json"}
+LONGEST_FILE = 50_000_000  # bytes; a notebook with pictures in its outputs is long
+LONGEST_ANSWER = {"form": 20_000, "code": 200_000}  # characters; a right answer has a tenth of that
+TAG = "exercise-"
+NAMED = re.compile(r"(?:^|[-_ ])(" + "|".join(map(re.escape, sorted(MODULES, key=len, reverse=True))) + r")$")
+HEADED = re.compile(r"#\s*exercise\s+(\S+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One answer. file: where it came from, below the folder. exercise: "" where nobody can tell. problem: why there is no text."""
+
+    student: str
+    file: str
+    exercise: str
+    text: str = ""
+    problem: str = ""
+
+
+def find(folder):
+    """Every Submission in a folder, by student and exercise. Raises CourseError where there is nothing to grade."""
+    folder = Path(folder)
+    try:
+        entries = sorted(path for path in folder.iterdir() if not _is_hidden(path))
+    except OSError as error:
+        raise CourseError(tr("{folder} can't be read: {why}; give the folder that holds the submissions.", folder=folder, why=reason(error))) from error
+    found = [submission for entry in entries for submission in _of(entry, folder)]
+    if not found:
+        raise CourseError(tr("There is no submission in {folder}: a notebook, a .py or a .json file for each student, or a folder for each.", folder=folder))
+    return sorted(_once(found), key=lambda submission: (submission.student, submission.exercise, submission.file))
+
+
+def _of(entry, folder):
+    """The submissions of one entry of the folder."""
+    if entry.is_symlink() or not entry.is_dir():
+        return _in_file(entry, folder, None) if entry.suffix.lower() in KINDS else []
+    try:
+        files = sorted(path for path in entry.rglob("*") if path.suffix.lower() in KINDS and not any(map(_is_hidden, [path, *path.relative_to(entry).parents]))
+                       and (path.is_symlink() or path.is_file()))
+    except OSError as error:
+        return [Submission(entry.name, entry.name, "", problem=tr("The folder can't be read: {why}.", why=reason(error)))]
+    return [submission for file in files for submission in _in_file(file, folder, entry.name)] or \
+        [Submission(entry.name, entry.name, "", problem=tr("The folder has no notebook, no .py and no .json file."))]
+
+
+def _in_file(path, folder, student):
+    named = NAMED.search(path.stem)
+    whose = student or path.stem[:named.start() if named else None] or path.stem
+    file = path.relative_to(folder).as_posix()
+    try:
+        text = _read(path)
+        answers = _cells(text) if path.suffix.lower() == ".ipynb" else [(_exercise_of(text, named), text)]
+    except ValueError as error:
+        return [Submission(whose, file, named[1] if named else "", problem=str(error))]
+    return [_checked(Submission(whose, file, id, text)) for id, text in answers]
+
+
+def _read(path):
+    """A file's text. Raises ValueError with a sentence."""
+    if path.is_symlink():
+        raise ValueError(tr("This is a link to another file, and links are not followed: hand in the file itself."))
+    try:
+        if path.stat().st_size > LONGEST_FILE:
+            raise ValueError(tr("The file is larger than {n} MB, which no answer is.", n=LONGEST_FILE // 1_000_000))
+        return read_file(path).decode("utf-8-sig")
+    except OSError as error:
+        raise ValueError(tr("The file can't be read: {why}.", why=reason(error))) from None
+    except UnicodeDecodeError:
+        raise ValueError(tr("The file is no text in UTF-8.")) from None
+
+
+def _exercise_of(text, named):
+    """Which exercise a file is about, by its first line or its name."""
+    headed = HEADED.match(text.lstrip())
+    id = headed[1] if headed else named[1] if named else None
+    if id not in MODULES:
+        raise ValueError(tr("Nobody can tell which exercise this is: let its first line be \"# exercise 4.2\", or let its name end with the number, as in ada-4.2.py."))
+    return id
+
+
+def _cells(text):
+    """The answers in a notebook: ``[(exercise, text), ...]``, a text of None for what its lesson has and it has not. Raises ValueError."""
+    try:
+        cells = [(cell.get("source"), cell.get("metadata", {}).get("tags", [])) for cell in json.loads(text)["cells"]]
+        answers = [(tag.removeprefix(TAG), _source(source)) for source, tags in cells for tag in tags if tag.startswith(TAG)]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ValueError(tr("The notebook is broken: it can't be read as one.")) from None
+    known = [(id, source) for id, source in answers if id in MODULES]
+    if not known:
+        raise ValueError(tr("No cell has the tag of an exercise, such as exercise-4.2: the answers have to be in the cells that were given for them."))
+    lessons, there = {id.split(".")[0] for id, _ in known}, {id for id, _ in known}
+    return known + [(id, None) for id in MODULES if id.split(".")[0] in lessons and id not in there]
+
+
+def _source(source):
+    """A cell's text, which a file holds whole or as a list of lines."""
+    if not isinstance(source, str):
+        source = "".join(source)
+    return source.encode("utf-8", "backslashreplace").decode()  # half a character would stop each program that handles it
+
+
+def _checked(submission):
+    """With a problem, where the text is none that can be checked."""
+    if submission.text is None:
+        return replace(submission, text="", problem=tr("The notebook has no cell with the tag exercise-{id}; was it deleted, or copied into a new one?", id=submission.exercise))
+    if len(submission.text) > LONGEST_ANSWER[exercise(submission.exercise).kind]:
+        return replace(submission, text="", problem=tr("The answer is far longer than any that could be right."))
+    return submission
+
+
+def _once(found):
+    """What answers the same exercise of the same student twice is not graded: nobody but the student knows which one counts."""
+    times = Counter((submission.student, submission.exercise) for submission in found if submission.exercise and not submission.problem)
+    for submission in found:
+        twice = times[submission.student, submission.exercise] > 1 and not submission.problem
+        yield replace(submission, text="", problem=tr("There is more than one answer to this exercise; which one counts?")) if twice else submission
+
+
+def _is_hidden(path):
+    return path.name.startswith((".", "__"))  # .ipynb_checkpoints, __MACOSX, __pycache__

@@ -1,0 +1,20 @@
+# exercise 3.2
+# cause: a customer got the same e-mail twice, after the process had been killed for lack of memory. Why?
+#   a  the model asked for the e-mail twice
+#   b  the checkpoint was torn, so the task began anew
+#   c  the resume ran a pending call again, though nothing said whether it had run already
+#   d  the mail system sent it twice by itself
+BECAUSE = {"cause": ""}  # a letter
+
+
+def reconcile(checkpoint, tools, *, effects_path=None):
+    """The tool_result for the call in checkpoint["pendingToolUse"], or None where there is none.
+
+    tools: {name: tool}; a tool is called with the input, and tool.read_only says whether it changes nothing.
+    This is the one from the incident. (effects_path is for lesson 4; there is no ledger yet.)
+    """
+    pending = checkpoint["pendingToolUse"]
+    if pending is None:
+        return None
+    output = tools[pending["name"]](pending["input"])
+    return {"type": "tool_result", "tool_use_id": pending["id"], "content": output}

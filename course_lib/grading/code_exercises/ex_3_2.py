@@ -1,0 +1,117 @@
+"""Exercise 3.2: two identical e-mails; a reconcile that runs everything again. (lesson 3)"""
+from ...transcript import check_transcript
+from ...words import mark, tr
+from ..driver import Fails
+from .answer import because, code_exercise, criterion, runs, shown, slip
+from .fakes import Tools, block, kill, tells
+
+POLICY = "support-desk/send_email/no-ledger"
+SENT_TWICE = f"{POLICY}/after-tool:2"
+# Names that tell nothing: what a tool does is what it says of itself.
+READS = {"read_file": {"read_only": True}, "send_statistics": {"read_only": True}}
+CHANGES = {"send_email": {}, "read_and_delete_mail": {}}
+
+
+def scene(answer, name, pending=True):
+    """A checkpoint that a crash left at Point A, its last turn a call without an answer; at Point B without pending."""
+    call = {"id": answer.id(), "name": name, "input": {"to": answer.word(), "text": answer.word()}}
+    messages = [{"role": "user", "content": "Tell the customer."}, {"role": "assistant", "content": [{"type": "text", "text": "I do."}, block(**call)]}]
+    if not pending:
+        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": "ok"}]})
+    return {"version": 1, "task": "Tell the customer.", "turns": 1, "tokensUsed": 120, "messages": messages, "pendingToolUse": call if pending else None}
+
+
+def reconciled(answer, checkpoint, tools, scenario=None):
+    return answer.call("reconcile", checkpoint, tools.fakes(), effects_path=answer.folder() / "effects.json", scenario=scenario)
+
+
+def paired(answer, checkpoint, tools, scenario=None):
+    """The same; it has to be the answer to the pending call, and one that the API takes."""
+    given, id = reconciled(answer, checkpoint, tools, scenario), checkpoint["pendingToolUse"]["id"]
+    if not isinstance(given, dict) or given.get("type") != "tool_result":
+        slip("no-result", shown(given), tr("a tool_result block for {id}", id=id), tr("The conversation goes to the API with a tool_use that nobody answered, and comes back with a 400."), scenario)
+    breaches = check_transcript([*checkpoint["messages"], {"role": "user", "content": [given]}])
+    if given.get("tool_use_id") != id or breaches:
+        slip("other-id", shown(given) + "".join(f" – {breach['text']}" for breach in breaches[:1]), tr("a tool_result that the API takes, with tool_use_id {id}", id=id),
+             tr("With this answer at its end the conversation is refused: each call needs a result under its own id, in the very next message."), scenario)
+    return given
+
+
+@criterion("reads", mark("A pending call to a tool that only reads runs once more, and its result is the answer."))
+def reads(answer):
+    for name in READS:
+        checkpoint, value = scene(answer, name), answer.word()
+        tools = Tools({name: value, "send_email": "sent"}, {**READS, **CHANGES})
+        given = paired(answer, checkpoint, tools)
+        if tools.ran != [(name, checkpoint["pendingToolUse"]["input"])]:
+            slip("reads-not-once", tr("pending was {name}, which is read_only; the tools that ran: {ran}", name=name, ran=shown([ran for ran, _ in tools.ran])),
+                 tr("{name} runs, once, with the pending input", name=name), tr("A call that only looks can be made again without harm. Without it the model has to ask for it anew."))
+        if given.get("is_error") or not tells(given.get("content"), value):
+            slip("reads-other-result", shown(given), tr("content is what the tool gave: {value}", value=shown(value)))
+
+
+@criterion("never_again", mark("A pending call to any other tool is never run again."))
+def never_again(answer):
+    for name in CHANGES:
+        checkpoint, tools = scene(answer, name), Tools({name: "done", "read_file": "text"}, {**READS, **CHANGES}, asked=lambda asked: asked in CHANGES and kill())
+        with answer.child() as child:  # killed, should the tool be asked for: that is what the incident was
+            child.call("reconcile", checkpoint, tools.fakes(), effects_path=answer.folder() / "effects.json")
+        if set(tools.wanted) & CHANGES.keys():
+            slip("ran-again", tr("pending was {name}, and it was called", name=name), tr("no tool that changes something is called"),
+                 tr("The process died right after {name} had done its work. The resume found the call pending and made it again: it has happened twice.", name=name), SENT_TWICE)
+
+
+@criterion("unknown", mark("There the model is told, by an is_error result, that nobody knows whether it happened."))
+def unknown(answer):
+    for name in CHANGES:
+        given = paired(answer, scene(answer, name), Tools({name: "done"}, CHANGES), SENT_TWICE)
+        if given.get("is_error") is not True:
+            slip("no-error", shown(given), tr("is_error is true"), tr("The model reads this as a success, and goes on as if {name} had happened. Perhaps it has not.", name=name), f"{POLICY}/after-save-a:2")
+        _has_words(given)
+
+
+@criterion("failing_read", mark("A reading tool that fails gives an is_error result, not a crash."))
+def failing_read(answer):
+    checkpoint = scene(answer, "read_file")
+    given = paired(answer, checkpoint, Tools({"read_file": Fails("the disk is away")}, READS))
+    if given.get("is_error") is not True:
+        slip("failure-hidden", shown(given), tr("is_error is true, since read_file failed"))
+    _has_words(given)
+
+
+@criterion("nothing_pending", mark("With nothing pending there is nothing to answer, and nothing runs."))
+def nothing_pending(answer):
+    tools = Tools({"read_file": "text", "send_email": "sent"}, {**READS, **CHANGES})
+    given = reconciled(answer, scene(answer, "read_file", pending=False), tools)
+    if given is not None or tools.ran:
+        slip("invents", tr("it gave {value}, and {n} tools ran", value=shown(given), n=len(tools.ran)), tr("None, and no tool runs"),
+             tr("The last save was Point B: every call has its answer. One more answer belongs to no call, and the API refuses it."))
+
+
+def _has_words(given):
+    if not isinstance(given.get("content"), str) or len(given["content"].split()) < 3:
+        slip("says-nothing", shown(given), tr("content is a sentence that tells the model what is known, so that it can find out"))
+
+
+EXERCISE = code_exercise(
+    "3.2", mark("Two identical e-mails"),
+    (runs("reconcile"),
+     because("cause", mark("You name the root cause."), "c", {
+         "a": mark("Two requests of the model would stand in messages. How many tool_use blocks does the checkpoint hold?"),
+         "b": mark("A torn checkpoint stops the resume. Did it stop here?"),
+         "d": mark("The journal of the mail system shows two requests from us. Who made the second?")}),
+     reads, never_again, unknown, failing_read, nothing_pending),
+    {
+        "because-cause": [mark("Go through it step by step: the e-mail went out, the process died, the resume began. What did it find in checkpoint.json?"),
+                          mark("pendingToolUse says that a call was named. Does it say that it ran?")],
+        "no-result": [mark("Which paths through reconcile end without a return?"), mark("Whatever is known, a pending call gets a dict with type tool_result.")],
+        "other-id": [mark("How does the API know which call a result belongs to?"), mark("tool_use_id is the pending call's id, as it stands in the checkpoint.")],
+        "reads-not-once": [mark("What can go wrong if a file is read a second time?"), mark("Ask the tool, not its name: tool.read_only."), mark("if tool.read_only: run it, once, and give its result.")],
+        "reads-other-result": [mark("The model asked for this tool's output. Is that what it gets?"), mark("\"content\": tool(pending[\"input\"])")],
+        "ran-again": [mark("Can you tell from the checkpoint whether the e-mail is out?"), mark("If you can't know and it must not happen twice, there is one thing left that does no harm."),
+                      mark("Where tool.read_only is not true, don't call the tool: give an is_error result.")],
+        "no-error": [mark("What will the model believe after reading this result?"), mark("\"is_error\": True")],
+        "says-nothing": [mark("The model can ask somebody or look it up. What does it have to know for that?"), mark("Say which call it was, that its outcome is unknown, and that it was not run again.")],
+        "failure-hidden": [mark("The tool failed and the result says it did not."), mark("In the except branch the result needs is_error as well.")],
+        "invents": [mark("pendingToolUse is null: what is there to answer?"), mark("if pending is None: return None, before anything else.")],
+    })

@@ -1,0 +1,70 @@
+"""Exercise 6.2: the ledger that was written before there was anything to write. (lesson 6)"""
+from ...words import mark, tr
+from ..driver import RAISED
+from .answer import TEXTS, because, code_exercise, criterion, runs, slip
+from .bookkeeping import LEDGER_HINTS, a_call, a_ticket, after_success, file, ledger, recorded, runs_once, yes
+from .fakes import Tools
+from .proofs import check_proof, functions
+
+POLICY = "support-desk/create_ticket/lesson-6"
+WRONG_ORDER = '''
+def run_tool_uses(content, tools, *, effects_path, approve=None):
+    results = []
+    for block in content:
+        if block["type"] == "tool_use":
+            save_effect(effects_path, block["id"], {"name": block["name"], "result": None, "at": "2026-01-05T09:00:00.000Z"})
+            crash_point("between")
+            output = tools[block["name"]](block["input"])
+            results.append({"type": "tool_result", "tool_use_id": block["id"], "content": as_text(output)})
+    return results
+'''
+GIVEN = functions((TEXTS / "ex_6_2_starter.py").read_text(encoding="utf-8"), "load_effects", "save_effect", "crash_point", "as_text")
+RIGHT_ORDER = functions((TEXTS / "ex_6_2_solution.py").read_text(encoding="utf-8"), "run_tool_uses")
+
+
+@criterion("crash_point", mark("With CRASH_AFTER=between it dies after the tool and before the entry."))
+def crash_between(answer):
+    folder, call, tools = answer.folder(), a_call(answer), Tools({"create_ticket": a_ticket(answer)})
+    with answer.child() as child:
+        child.run("import os\nos.environ['CRASH_AFTER'] = 'between'")
+        ended = child.call("run_tool_uses", [call], tools.fakes(), effects_path=file(folder), approve=yes)
+    if not (ended.status == RAISED and "SimulatedCrash" in (ended.error, *ended.kinds)):
+        slip("no-crash", answer.words(ended, "run_tool_uses") if ended.status != "returned" else tr("run_tool_uses came back as if nothing were"),
+             tr("it ends with SimulatedCrash, raised by crash_point(\"between\")"))
+    if not tools.ran or call["id"] in ledger(folder):
+        slip("crash-elsewhere", tr("when it died, create_ticket had run {n} times, and the ledger had {entries} entries", n=len(tools.ran), entries=len(ledger(folder))),
+             tr("the tool has run and its entry is not there yet"))
+
+
+@criterion("proof", mark("Your crash test passes on the right order and fails on the wrong one."))
+def proof(answer):
+    check_proof(answer, f"{GIVEN}\n\n{RIGHT_ORDER}", {mark("writes the entry before it runs the tool"): WRONG_ORDER})
+
+
+EXERCISE = code_exercise(
+    "6.2", mark("The ledger that was written too early"),
+    (runs("run_tool_uses"),
+     because("bug", mark("You name the bug."), "b", {
+         "a": mark("Look at save_effect: what does it write to first, and what does os.replace do?"),
+         "c": mark("Suppose the tool never fails. Is the incident impossible then?"),
+         "d": mark("Written once a response, what would the ledger know after a crash in the middle of it?")}),
+     because("consequence", mark("You say what follows from it at a resume."), "c", {
+         "a": mark("What does reconcile do first, and what does it find?"),
+         "b": mark("reconcile looks for the id. Does it look at the result as well?"),
+         "d": mark("The resume answers the open call with what the ledger says. Which reason would the model have to ask again?")}),
+     runs_once, after_success(POLICY), recorded(POLICY), crash_between, proof),
+    {
+        **LEDGER_HINTS,
+        "because-bug": [mark("Read the two lines in the loop aloud. At the first of them, what does anybody know about the result?"),
+                        mark("The incident: an entry is there and the file is not. In which order can that come about?")],
+        "because-consequence": [mark("Be the resume: pendingToolUse names the call. You look into the ledger. What is there?"),
+                                mark("The first branch of reconcile is the ledger hit.")],
+        "no-crash": [mark("crash_point is given; what is missing is the one place that calls it."), mark("crash_point(\"between\") on a line of its own, between the tool and save_effect.")],
+        "crash-elsewhere": [mark("Between means: after the tool has returned and before save_effect."), mark("Three lines in the loop: the tool, crash_point(\"between\"), save_effect.")],
+        "no-proof": [mark("The last function of the cell is yours to write; its name begins with test_."),
+                     mark("Set os.environ[\"CRASH_AFTER\"], call run_tool_uses in a try with except SimulatedCrash, then look into load_effects.")],
+        "proof-fails": [mark("Run the test yourself, in a cell below, and read which assert fails."),
+                        mark("Once the crash is over, does your test put the environment back, so that nothing else dies of it?")],
+        "proof-blind": [mark("What does the wrong order leave behind that the right one does not?"),
+                        mark("After the crash: assert that load_effects has no entry under the call's id.")],
+    })

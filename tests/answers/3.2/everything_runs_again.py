@@ -1,0 +1,24 @@
+# fails: never_again "it has happened twice"
+# exercise 3.2
+# cause: a customer got the same e-mail twice, after the process had been killed for lack of memory. Why?
+#   a  the model asked for the e-mail twice
+#   b  the checkpoint was torn, so the task began anew
+#   c  the resume ran a pending call again, though nothing said whether it had run already
+#   d  the mail system sent it twice by itself
+BECAUSE = {"cause": "c"}  # a letter
+
+
+def reconcile(checkpoint, tools, *, effects_path=None):
+    """The tool_result for the call in checkpoint["pendingToolUse"], or None where there is none.
+
+    tools: {name: tool}; a tool is called with the input, and tool.read_only says whether it changes nothing.
+    """
+    pending = checkpoint["pendingToolUse"]
+    if pending is None:
+        return None
+    tool = tools[pending["name"]]
+    result = {"type": "tool_result", "tool_use_id": pending["id"]}
+    try:
+        return {**result, "content": tool(pending["input"])}
+    except Exception as error:
+        return {**result, "is_error": True, "content": f"{pending['name']} failed: {error}"}

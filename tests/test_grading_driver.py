@@ -1,0 +1,430 @@
+"""The child that an answer runs in, and the pack of forgeries: nothing earns what only behaviour can earn, and nothing harms the one who checks."""
+import ast
+import contextlib
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from course_lib.grading import driver
+from course_lib.grading.driver import DIED, FLOOD, KILLED, RAISED, RETURNED, TIMEOUT, Child, Fails, Fake, Kill, Response, sandboxed
+from course_lib.grading.code_exercises.answer import Answer, put, read
+from course_lib.grading.feedback import as_html, as_text
+from course_lib.grading.report import PASS
+from test_grading_code import CODES, exercise
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def calls(text, folder, name="f", *args, **options):
+    with Child(text, folder, **options) as child:
+        return child.call(name, *args)
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left(monkeypatch):
+    """Every child is gone when its block is left, and so is what it has started."""
+    started = []
+
+    class Popen(subprocess.Popen):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            started.append(self)
+
+    monkeypatch.setattr(driver.subprocess, "Popen", Popen)
+    yield started
+    assert all(child.returncode is not None for child in started)
+    ours, end = {child.pid for child in started}, time.monotonic() + 20
+    while ours & set(groups()) and time.monotonic() < end:  # a killed process needs a moment to be gone
+        os.sched_yield()
+    assert not ours & set(groups())
+
+
+def groups():
+    """The process groups of all that runs; what has ended and only waits to be noticed does not count."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, group = stat.read_text().rpartition(")")[2].split()[:3]
+            if state != "Z":
+                yield int(group)
+
+
+# --- driving --------------------------------------------------------------------------------
+
+def test_a_tool_runs_on_this_side_and_its_result_goes_to_the_answer(tmp_path):
+    seen = []
+    ended = calls("def f(tools):\n    return [tools['add']({'n': 2}), tools['add'].read_only]", tmp_path, "f",
+                  {"add": Fake(lambda input: seen.append(input) or input["n"] + 1, read_only=True)})
+    assert (ended.status, ended.value, seen) == (RETURNED, [3, True], [{"n": 2}])
+
+
+def test_a_tool_that_fails_raises_in_the_answer_and_can_be_caught_there(tmp_path):
+    def down(input):
+        raise Fails("the mail is down")
+
+    text = "def f(tool):\n    try:\n        tool({})\n    except Exception as error:\n        return str(error)"
+    assert calls(text, tmp_path, "f", down).value == "the mail is down"
+
+
+def test_the_model_s_client_is_called_as_the_sdk_s_is(tmp_path):
+    client = Fake(messages=Fake(create=Fake(lambda **request: Response({"stop_reason": "end_turn", "content": request["messages"]}))))
+    text = "def f(client):\n    reply = client.messages.create(messages=['hello'])\n    return [reply.stop_reason, reply.to_dict()['content']]"
+    assert calls(text, tmp_path, "f", client).value == ["end_turn", ["hello"]]
+
+
+@pytest.mark.parametrize("when, ran, left", [("asked", [], "before"), ("done", ["sent"], "before")])
+def test_a_kill_is_a_real_one_and_hits_the_very_moment(tmp_path, nobody_is_left, when, ran, left):
+    happened = []
+
+    def send(input):
+        if when == "done":
+            happened.append("sent")
+        raise Kill
+
+    text = """
+import atexit
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+def f(path, send):
+    atexit.register(write, path, "at exit")
+    write(path, "before")
+    try:
+        send({})
+    except BaseException:
+        write(path, "caught")
+    finally:
+        write(path, "finally")
+"""
+    ended = calls(text, tmp_path, "f", tmp_path / "mark", send)
+    assert (ended.status, happened, (tmp_path / "mark").read_text()) == (KILLED, ran, left)
+    assert nobody_is_left[0].returncode == -signal.SIGKILL
+
+
+def test_each_file_call_that_changes_something_is_heard_of_before_it_happens(tmp_path):
+    text = """
+import os, pathlib, shutil
+def f(folder):
+    (folder / "new").write_text("new")
+    os.replace(folder / "new", folder / "file")
+    os.listdir(folder), (folder / "file").read_text()
+    shutil.copyfile(folder / "file", folder / "copy")
+    os.truncate(folder / "copy", 1)
+    os.remove(folder / "copy")
+"""
+    seen = []
+    calls(text, tmp_path, "f", tmp_path, on_file=lambda what, name: seen.append((what, name, sorted(os.listdir(tmp_path)))))
+    assert seen == [("open", "new", []), ("rename", "new", ["new"]), ("open", "copy", ["file"]),
+                    ("truncate", "copy", ["copy", "file"]), ("remove", "copy", ["copy", "file"])]
+
+
+def test_killed_before_its_rename_an_atomic_save_has_left_the_old_file(tmp_path):
+    def at_rename(what, name):
+        if what == "rename":
+            raise Kill
+
+    (tmp_path / "file").write_text("old")
+    text = "import os\ndef f(folder):\n    (folder / 'temp').write_text('new')\n    os.replace(folder / 'temp', folder / 'file')"
+    assert calls(text, tmp_path, "f", tmp_path, on_file=at_rename).status == KILLED
+    assert (tmp_path / "file").read_text() == "old" and (tmp_path / "temp").read_text() == "new"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="this system ends no process at a byte")
+@pytest.mark.parametrize("n", [0, 1, 57, 99])
+def test_the_system_kills_at_the_very_byte(tmp_path, n):
+    with Child("def f(path):\n    try:\n        path.write_text('x' * 100)\n    except BaseException:\n        path.write_text('')", tmp_path) as child:
+        assert child.dies_at_byte(n)
+        assert child.call("f", tmp_path / "file").status == DIED
+    assert (tmp_path / "file").read_bytes() == b"x" * n
+
+
+@pytest.mark.parametrize("text, error, line", [
+    ("def f():\n    return 1 / 0", "ZeroDivisionError", 2),
+    ("def f():\n    def g():\n        raise KeyError('x')\n    g()", "KeyError", 3),
+    ("def f():\n    import json\n    json.loads('{')", "JSONDecodeError", 3),
+    ("def f(a):\n    pass", "TypeError", None),
+    ("def f():\n    exit()", "NameError", 2),
+    ("def f():\n    import sys\n    sys.exit(0)", "SystemExit", 3),
+    ("class Odd(Exception):\n    def __str__(self):\n        raise self\ndef f():\n    raise Odd", "Odd", 5),
+])
+def test_what_an_answer_raises_comes_with_its_own_line(tmp_path, text, error, line):
+    ended = calls(text, tmp_path)
+    assert (ended.status, ended.error, ended.line) == (RAISED, error, line)
+
+
+@pytest.mark.parametrize("text, error", [("x = (", "SyntaxError"), ("def f(:\n", "SyntaxError"), ("x = 1\n  y = 2", "IndentationError"), ("\0", None), ("\ud800", None)])
+def test_a_text_that_is_no_program_is_said_so_and_then_nothing_can_be_called(tmp_path, text, error):
+    with Child(text, tmp_path) as child:
+        assert child.loaded.status == RAISED and (error is None or child.loaded.error == error)
+        assert child.call("f") == child.loaded and child.names == {}
+
+
+@pytest.mark.parametrize("value, seen", [("{1: 2}", {"1": 2}), ("(1, 2)", [1, 2]), ("{1, 2}", {"$object": "{1, 2}"}), ("{(1, 2): 3}", {"$object": "{(1, 2): 3}"}), ("b'x'", {"$object": "b'x'"})])
+def test_a_value_that_json_can_t_hold_comes_as_what_it_looks_like(tmp_path, value, seen):
+    assert calls(f"def f():\n    return {value}", tmp_path).value == seen
+
+
+# --- limits ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("body", ["while True:\n        pass", "while True:\n        try:\n            while True: pass\n        except BaseException:\n            pass"])
+def test_an_endless_loop_is_cut_off_and_its_line_is_named(tmp_path, body):
+    ended = calls(f"def f():\n    {body}", tmp_path)
+    assert ended.status == TIMEOUT and ended.line in (2, 3, 4)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there it is the parent who ends it")
+def test_one_that_waits_for_ever_is_cut_off_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver, "PATIENCE", 0.3)
+    ended = calls("import threading\ndef f():\n    threading.Event().wait()", tmp_path)
+    assert (ended.status, ended.line) == (TIMEOUT, 3)
+
+
+@pytest.mark.parametrize("text", ["def f(tool):\n    while True:\n        tool({})", "def f(tool):\n    while True:\n        tool('x' * 900_000)", "def f(tool):\n    return 'x' * 3_000_000", "def f(tool):\n    tool('x' * 3_000_000)"])
+def test_a_flood_is_cut_off(tmp_path, text):
+    assert calls(text, tmp_path, "f", lambda input: None).status == FLOOD
+
+
+@pytest.mark.parametrize("text", ["def f():\n    x = 'a'\n    while True:\n        x += x", "def f():\n    open('big', 'wb').write(bytes(200_000_000))"])
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="this system has no such limits")
+def test_memory_and_files_have_a_limit(tmp_path, text):
+    assert calls(text, tmp_path).status == RAISED
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 8 << 20
+
+
+def test_what_an_answer_prints_goes_nowhere(tmp_path, capfd):
+    calls("import os, sys\ndef f():\n    print('out'); print('err', file=sys.stderr); os.write(1, b'one'); os.write(2, b'two'); os.system('echo three')", tmp_path)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_answer_finds_no_key_no_home_and_nothing_of_the_course(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-canary")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    text = "import os\ndef f():\n    try:\n        import course_lib\n    except ImportError:\n        return dict(os.environ)"
+    environment = calls(text, tmp_path).value
+    assert "canary" not in json.dumps(environment) and environment.keys() <= {"PATH", "LANG", "LC_CTYPE", "PWD", "SYSTEMROOT"}
+
+
+def test_an_answer_can_t_end_the_process_that_checks_it(tmp_path):
+    assert calls("import os\ndef f():\n    os.kill(os.getppid(), 9)", tmp_path).error == "PermissionError"
+    assert calls("import os\ndef f():\n    os.kill(os.getpid(), 9)", tmp_path).status == DIED
+    assert calls("import subprocess, sys\ndef f():\n    child = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)\n    child.kill()\n    return child.wait()", tmp_path).value == -9
+
+
+def test_a_child_that_has_children_takes_them_with_it(tmp_path, nobody_is_left):
+    assert calls("import os, time\ndef f():\n    if os.fork() == 0:\n        time.sleep(60)", tmp_path).status == RETURNED  # the fixture looks
+
+
+# --- sandbox --------------------------------------------------------------------------------
+
+def test_a_sandbox_gets_each_child_s_command_and_folder_and_may_wrap_it(tmp_path):
+    wrapped = []
+
+    def wrap(command, folder):
+        wrapped.append((command[0], command[-1], folder))
+        return ["env", "SANDBOX=yes", *command]
+
+    text = "import os\ndef f():\n    return os.environ.get('SANDBOX')"
+    with sandboxed(wrap):
+        assert calls(text, tmp_path).value == "yes"
+    assert wrapped == [(sys.executable, str(driver.CHILD), tmp_path.resolve())]
+    assert calls(text, tmp_path).value is None
+
+
+@pytest.mark.parametrize("command", [["no-such-sandbox"], ["false"], ["echo", "hello"]])
+def test_a_sandbox_that_does_not_work_is_never_the_answer_s_fault(command):
+    with sandboxed(lambda *_: command):
+        report = exercise("4.2").check(exercise("4.2").solution)
+    assert report.outcome == "could not be checked" and report.problem and not report.findings
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+@pytest.mark.parametrize("id", CODES)
+def test_in_bubblewrap_the_solution_passes_as_it_does_outside(id):
+    def wrap(command, folder):
+        return ["bwrap", "--ro-bind", "/", "/", "--bind", str(folder), str(folder), "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--die-with-parent", "--chdir", str(folder), *command]
+
+    probe = subprocess.run(wrap(["true"], Path("/tmp")), capture_output=True)
+    if probe.returncode:
+        pytest.skip("bubblewrap can't make a sandbox here")
+    with sandboxed(wrap):
+        assert exercise(id).check(exercise(id).solution).outcome == "correct"
+        assert exercise(id).check(exercise(id).solution + "\n1 / 0").slip.hint == "does-not-run"
+
+
+# --- forgeries ------------------------------------------------------------------------------
+
+def idle(id, body="pass"):
+    """An answer that defines everything, does nothing, and has chosen the right letters."""
+    tree = ast.parse(exercise(id).solution)
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            node.body = ast.parse(body).body if not body.startswith("return") else ast.parse(f"def f():\n {body}").body[0].body
+    return ast.unparse(tree)
+
+
+def earned(id, text):
+    report = exercise(id).check(text)
+    assert report.outcome != "correct"
+    assert "canary" not in as_text(report) + as_html(report)
+    return {finding.criterion for finding in report.findings if finding.verdict == PASS}
+
+
+FORGED_LINES = """
+import os, json
+def forge(*_, **__):
+    for fd in range(3, 40):
+        for value in ({}, [], True, None):
+            try:
+                os.write(fd, (json.dumps({"ended": "returned", "value": value}) + "\\n").encode())
+            except OSError:
+                break
+"""
+FORGERIES = {
+    "loops": "while True: pass",
+    "leaves": "import os; os._exit(0)",
+    "exits": "import sys; sys.exit(0)",
+    "interrupts": "raise KeyboardInterrupt",
+    "prints a verdict": "print('correct'); print('{\"ended\": \"returned\", \"value\": []}', flush=True)",
+    "prints for ever": "while True: print('correct' * 1000)",
+    "writes protocol lines": FORGED_LINES + "forge()",
+    "writes noise into the channel": "import os\nfor fd in range(3, 40):\n    try: os.write(fd, b'PASS ' * 500_000)\n    except OSError: pass",
+    "patches what carries the words": "import json, os, builtins\njson.dumps = json.loads = lambda *a, **k: '{\"ended\": \"returned\"}'\nos.replace = os.rename = os.fsync = builtins.open = lambda *a, **k: None",
+    "patches the child": "import __main__, sys\nfor name in ('attempt', 'describe', 'run', 'defined', 'Fake', 'watcher', 'limit'):\n    setattr(sys.modules['__main__'], name, lambda *a, **k: {'ended': 'returned', 'value': []})",
+    "finds the channel": "import gc\nfor o in gc.get_objects():\n    if type(o).__name__ == 'Channel':\n        o.ask = lambda *a: {'reply': None, 'go': True}\n        o.say = lambda *a, **k: None",
+    "equals everything": "class Yes(dict):\n    __eq__ = lambda *a: True\n    __bool__ = lambda *a: True\n    __getitem__ = lambda *a: a[0]",
+    "imports the course": "import sys; sys.path[:0] = ['.', '..']\ntry:\n    import course_lib.grading.exercise as e\n    e.Exercise.check = None\nexcept ImportError:\n    pass",
+    "stays alive": "import signal\nfor s in range(1, 32):\n    try: signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass",
+    "raises its limits": "import resource\nfor what in (resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_AS):\n    try: resource.setrlimit(what, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n    except (ValueError, OSError): pass\nwhile True: pass",
+    "hooks the hooks": "import sys\ndef hook(*a):\n    raise SystemExit\nsys.addaudithook(hook)",
+    "starts many": "import os\nfor _ in range(4):\n    if os.fork() == 0:\n        while True: pass",
+    "eats memory": "x = [b'x' * 10_000_000 for _ in range(1000)]",
+    "nests": "x = []\nfor _ in range(100_000): x = [x]\nprint(x)",
+    "reads the environment": "import os\nraise Exception(dict(os.environ), [open(f'/proc/{p}/environ').read() for p in (os.getpid(),) if os.path.exists('/proc')])",
+    "lays out ledgers": """
+import json, os
+def lay():
+    for folder, _, _ in os.walk("."):
+        for name in ("effects.json", "checkpoint.json"):
+            try:
+                with open(os.path.join(folder, name), "w") as file:
+                    json.dump({f"toolu_{n:08x}": {"name": "create_ticket", "result": None} for n in range(1000)}, file)
+            except OSError:
+                pass
+lay()
+""",
+}
+QUICK = ["writes protocol lines", "patches what carries the words", "patches the child", "finds the channel", "equals everything", "hooks the hooks", "lays out ledgers"]
+
+
+@pytest.fixture(scope="module")
+def nothing_done():
+    """What an answer earns that does nothing, by exercise; whichever kind of nothing earns most."""
+    return {id: set().union(*(earned(id, idle(id, body)) for body in ("pass", "return {}", "return []", "return args", "raise ValueError('no, thank you')"))) for id in CODES}
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """For those that fall silent."""
+    monkeypatch.setattr(driver, "PATIENCE", 2)
+
+
+@pytest.mark.parametrize("id", CODES)
+def test_an_answer_that_does_nothing_earns_no_more_than_that_it_runs_and_its_letters(id, nothing_done):
+    free = {"runs", "bug", "consequence", "cause", "in_place", "only_b"}
+    # An empty dict where there is no ledger is the whole of that criterion; it is the first, so it guards nothing.
+    assert nothing_done[id] <= free | ({"no_file"} if id == "4.2" else set())
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forgery_earns_nothing_in_4_2(forgery, nothing_done, impatient, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-canary")
+    assert earned("4.2", f"{FORGERIES[forgery]}\n{idle('4.2')}") <= nothing_done["4.2"]
+
+
+@pytest.mark.parametrize("id", [id for id in CODES if id != "4.2"])
+def test_the_subtle_forgeries_earn_nothing_anywhere(id, nothing_done, impatient):
+    for forgery in QUICK:
+        assert earned(id, f"{FORGERIES[forgery]}\n{idle(id)}") <= nothing_done[id], forgery
+
+
+@pytest.mark.parametrize("id", CODES)
+@pytest.mark.parametrize("body", ["forge()", "lay()", "return Yes()", "for a in args: forge(a)", "return __import__('os').environ.copy()"])
+def test_a_forgery_inside_of_the_functions_earns_nothing_either(id, body, nothing_done, impatient):
+    text = idle(id, body).replace("):\n", ", *args):\n") if "args" in body else idle(id, body)
+    assert earned(id, FORGED_LINES + FORGERIES["lays out ledgers"] + FORGERIES["equals everything"] + "\n" + text) <= nothing_done[id]
+
+
+def test_a_link_that_an_answer_puts_in_a_file_s_place_is_not_followed(tmp_path):
+    secret, link = tmp_path / "secret", tmp_path / "link"
+    secret.write_text("canary")
+    link.symlink_to(secret)
+    assert read(secret) == b"canary" and read(link) is None and read(tmp_path) is None and read(tmp_path / "none") is None
+    with pytest.raises(OSError):
+        put(link, b"written")
+    assert secret.read_text() == "canary"
+
+
+@pytest.mark.parametrize("deed", ["import shutil\nfor name in os.listdir():\n        shutil.rmtree(name)", "for name in os.listdir():\n        os.rename(name, name + 'x')\n        open(name, 'w').close()",
+                                  "os.path.exists(path) and os.remove(path) or os.symlink('/etc/hostname', path)"])
+def test_an_answer_that_takes_away_what_the_check_works_with_has_failed(deed):
+    text = exercise("4.2").solution.replace('    temp = f"{path}.tmp"\n', f'    {deed}\n    temp = f"{{path}}.tmp"\n')
+    assert exercise("4.2").check(text).outcome == "incorrect"
+
+
+@pytest.mark.parametrize("name", ["writes_in_place", "removes_first"])
+def test_on_a_disk_without_hard_links_a_save_that_is_not_atomic_is_found_all_the_same(name, monkeypatch):
+    def no_links(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    assert exercise("4.2").check((Path(__file__).parent / f"answers/4.2/{name}.py").read_text(encoding="utf-8")).slip.hint in ("in-place", "gap")
+    assert exercise("4.2").check(exercise("4.2").solution).outcome == "correct"
+
+
+@pytest.mark.parametrize("number, outcome", [(errno.ENOSPC, "could not be checked"), (errno.ENOENT, "incorrect")])
+def test_a_full_disk_is_the_machine_s_fault_and_a_lost_folder_the_answer_s(number, outcome, monkeypatch):
+    def fails(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Answer, "folder", fails)
+    assert exercise("4.2").check(exercise("4.2").solution).outcome == outcome
+
+
+def test_what_an_answer_says_has_an_end_in_a_report():
+    text = exercise("4.2").solution.replace("return {}", "return {'x' * n: n for n in range(100)}")
+    assert len(as_text(exercise("4.2").check(text))) < 5000
+
+
+# --- words ----------------------------------------------------------------------------------
+
+def test_hostile_words_of_an_answer_are_text_in_every_report():
+    report = exercise("4.2").check('def load_effects(path):\n    raise ValueError("<script>alert(1)</script>\\x1b[2J\\u202e")\ndef save_effects(p, e): pass\ndef run_tool_uses(*a, **k): pass\n')
+    text, markup = as_text(report), as_html(report)
+    assert "<script>" not in markup and "&lt;script&gt;" in markup
+    assert all(c.isprintable() for c in markup) and all(c.isprintable() for c in text.replace("\n", ""))
+
+
+def test_a_report_names_the_first_slip_in_full_and_the_rest_a_line_each():
+    report = exercise("4.2").check((Path(__file__).parent / "answers/4.2/never_looks.py").read_text(encoding="utf-8"))
+    lines = as_text(report).splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == ["✓"] * 7 + ["✗"] + ["·"] * 2
+    assert any("create_ticket ran 2 times" in line for line in lines) and any("two tickets" in line for line in lines)
+    assert f"seed {report.seed}" in lines[-1]
+
+
+@pytest.mark.parametrize("answer", [None, 4, ["x"], b"x = 1"])
+def test_what_is_no_text_can_t_be_checked_and_is_no_fault(answer):
+    assert exercise("4.2").check(answer).outcome == "could not be checked"
+
+
+def test_the_same_answer_meets_the_same_ids_again_and_another_one_others():
+    text = (Path(__file__).parent / "answers/4.2/never_looks.py").read_text(encoding="utf-8")
+    first, again, other = (exercise("4.2").check(text + end) for end in ("", "", "\n# another"))
+    assert first == again and first.seed != other.seed
