@@ -1,4 +1,4 @@
-"""The lesson-6 program: python -m course_lib [--resume] [--dir DIR] [--max-turns N] [--attempts N] [--live]
+"""The lesson-6 program: python -m course_lib [--resume] [--dir DIR] [--keep WAY] [--max-turns N] [--attempts N] [--live]
 
     CRASH_AFTER=after-effect-write:3 python -m course_lib      dies there, exit code 137
     python -m course_lib --resume                              goes on from the last save
@@ -14,6 +14,7 @@ from pathlib import Path
 from .agent import MAX_TURNS, run_agent
 from .errors import CourseError
 from .guard import owning, preflight
+from .keeping import WAYS
 from .log import plain, print_line
 from .model import explain, live_client
 from .moments import Run, SimulatedCrash, as_text, parse_crash_after, utc_now
@@ -66,6 +67,7 @@ def _parser():
                      epilog="CRASH_AFTER=LABEL:N in the environment kills it at the N-th time LABEL happens.")
     parser.add_argument("--resume", action="store_true", help="go on from checkpoint.json instead of starting anew")
     parser.add_argument("--dir", type=Path, default=Path(), help="where the files live (default: the current folder)")
+    parser.add_argument("--keep", choices=WAYS, default="file", help="what becomes of earlier saves: one file, a file each or a line each in a history (default: %(default)s)")
     parser.add_argument("--attempts", type=_count, metavar="N", help="for a restart that nobody watches: give up after N resumes in a row without progress")
     parser.add_argument("--max-turns", type=_count, default=MAX_TURNS, metavar="N", help="pause when this many turns are used (default: %(default)s)")
     parser.add_argument("--live", action="store_true", help="ask the real API; needs ANTHROPIC_API_KEY")
@@ -90,7 +92,7 @@ def _work(options):
             preflight(folder)
             scenario.lay_out(folder)
         return run_agent(client, scenario.task, scenario.tools(folder), folder=folder, resume=options.resume,
-                         max_turns=options.max_turns, attempts=options.attempts)
+                         max_turns=options.max_turns, keep=options.keep, attempts=options.attempts)
 
 
 def _clock():

@@ -163,7 +163,7 @@ def count_attempt(folder, scene, limit):
 
 def sweep_all(folder):
     """Remove the temp files of dead runs."""
-    for name in {*OURS, *(path.name for path in turns.our_files(folder))}:
+    for name in (*OURS, *turns.names_of_temp_files(folder)):
         sweep(Path(folder) / name)
 
 

@@ -18,7 +18,7 @@ from .places import pick, place
 from .storage import StorageError, read_file, reason, sync_folder, write_atomic
 from .values import decode, encode
 
-_FILE = re.compile(r"turn-(\d{3,})-(A|B|final)\.json")
+FILE = re.compile(r"turn-(\d{3,})-(A|B|final)\.json")
 _ASIDE = re.compile(r"rewound-([1-9]\d*)")
 MOVING = "rewinding.json"  # a rewind under way: {"after": [turn, point], "into": "rewound-1", "scene": where to go on}
 
@@ -110,11 +110,17 @@ def set_aside(folder):
 
 def our_files(folder):
     """What a fresh start clears: turn files, and what rewinds have moved aside."""
-    return [Path(folder) / name for name in _names(folder) if _FILE.fullmatch(name) or _ASIDE.fullmatch(name) or name == MOVING]
+    return [Path(folder) / name for name in _names(folder) if FILE.fullmatch(name) or _ASIDE.fullmatch(name) or name == MOVING]
+
+
+def names_of_temp_files(folder):
+    """The turn files, and the plan of a rewind, that some dead run was about to write, by their names."""
+    stems = {name.rsplit(".", 2)[0] for name in _names(folder) if name.endswith(".tmp")}
+    return [stem for stem in stems if FILE.fullmatch(stem) or stem == MOVING]
 
 
 def _turn_files(folder):
-    return sorted((int(match[1]), match[2]) for match in map(_FILE.fullmatch, _names(folder)) if match)  # "A" < "B" < "final"
+    return sorted((int(match[1]), match[2]) for match in map(FILE.fullmatch, _names(folder)) if match)  # "A" < "B" < "final"
 
 
 def _name(turn, point):

@@ -13,7 +13,7 @@ import pytest
 from course_lib import checkpoint, ledger, resume, tools, values
 from course_lib.moments import current, crash_point
 from course_lib.proof import promises as promises_module
-from course_lib.proof.cases import HISTORY, case_of
+from course_lib.proof.cases import HISTORY, TURNS, case_of
 from course_lib.proof.explorer import explore
 from course_lib.proof.promises import nobody_knows
 from course_lib.proof.stories import Teller, masked, stories, take
@@ -71,9 +71,10 @@ def test_no_story_of_up_to_two_kills_breaks_a_promise():
     assert none == 1 and one >= 34 and two >= second, explored.told  # 1, 34 and 590
 
 
-def test_a_run_that_keeps_a_history_loses_no_more():
+@pytest.mark.parametrize("way", [HISTORY, TURNS], ids=["a history", "turn files"])
+def test_a_run_that_keeps_its_earlier_saves_loses_no_more(way):
     for scenario in (SALES_REPORT, SUPPORT_DESK["transfer"]):
-        explored = explore(case_of(scenario).under(HISTORY), 3, sample=60)
+        explored = explore(case_of(scenario).under(way), 3, sample=60)
         assert explored.found == {} and explored.told[2:] == [60, 60]
 
 

@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from course_lib.proof import kills
-from course_lib.proof.cases import BEGINNINGS, begun, case_of
+from course_lib.proof.cases import BEGINNINGS, HISTORY, begun, case_of
 from course_lib.scenarios import SALES_REPORT
 from course_lib.scenarios.support_desk import SUPPORT_DESK
 
@@ -29,6 +29,15 @@ def test_whichever_call_it_is_killed_at_the_files_are_old_or_new_and_a_resume_pu
     assert kills.sweep(story, random.Random(life).sample(changing, SAMPLE), progress=killed.append) == []
     assert len(killed) == SAMPLE
     assert all(death.lives[-1].outcome.text.startswith("SIGKILL before") for death in killed)
+
+
+@pytest.mark.parametrize("life", BEGINNINGS)
+def test_a_run_that_keeps_a_history_survives_its_kills_too(life):
+    case = SALES.under(HISTORY)
+    story, killed = begun(case, BEGINNINGS[life]), []
+    changing = [call for call in kills.calls(story.files, kills.WITH_HISTORY) if call.name in kills.CHANGING]
+    assert kills.sweep(story, random.Random(life).sample(changing, SAMPLE // 2), kills.WITH_HISTORY, case=case, progress=killed.append) == []
+    assert any(call.on == "history.jsonl" for call in changing) and len(killed) == SAMPLE // 2
 
 
 def test_the_calls_that_are_counted_are_all_that_touch_the_folder():

@@ -27,13 +27,16 @@ BEGINNINGS = {  # what a life of the sales report may find: nothing, or what a k
 }
 
 
-def run_with_history(*arguments, **options):
-    """In place of run_agent: it keeps a history. The run id is always the same, so that folders can be compared."""
-    current().new_id = lambda: "0a1b2c3d"
-    return run_agent(*arguments, keep="history", **options)
+def _keeping(way):
+    """In place of run_agent: it keeps its saves that way. The run id is always the same, so that folders can be compared."""
+    def run(*arguments, **options):
+        current().new_id = lambda: "0a1b2c3d"
+        return run_agent(*arguments, keep=way, **options)
+    return {"run_agent": run}
 
 
-HISTORY = Policy("history", "lesson 6, every save a line of a history (lesson 5)", {"run_agent": run_with_history})
+HISTORY = Policy("history", "lesson 6, every save a line of a history (lesson 5)", _keeping("history"))
+TURNS = Policy("turns", "lesson 6, every save a file of its own (lesson 5)", _keeping("turns"))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from .. import checkpoint, ledger
+from .. import checkpoint, history, ledger
 from ..errors import CourseError
 from ..moments import Run
 from ..scenarios import SALES_REPORT
@@ -26,6 +26,7 @@ from .promises import broken
 from .stories import Life, Teller, put, take
 
 PROGRAM = ("-S", "-m", "course_lib")  # without site packages, of which the core needs none: it starts twice as fast
+WITH_HISTORY = (*PROGRAM, "--keep", "history")
 # What these leave is other than it was.
 CHANGING = {"openat", "write", "fsync", "ftruncate", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "fchmod"}
 _EPOCH = "0"
@@ -75,23 +76,24 @@ def kill_at(files, call, program=PROGRAM):
         last = [line for line in trace.splitlines() if _CALL.fullmatch(line)][-1:]
         if code != -9 or str(folder) not in "".join(last):
             raise CourseError(f"The kill at {call} went astray (exit code {code}): {last}")
-        return Life(checkpoint.FILE in files, Outcome("killed", f"SIGKILL before {call}"), take(folder) if folder.is_dir() else {},
+        return Life(checkpoint.FILE in files or history.FILE in files, Outcome("killed", f"SIGKILL before {call}"), take(folder) if folder.is_dir() else {},
                     f"killed by SIGKILL before its {call.name} no. {call.nth} (of {call.on})")
 
 
-def sweep(story, chosen, program=PROGRAM, *, progress=lambda story: None):
+def sweep(story, chosen, program=PROGRAM, *, case=None, progress=lambda story: None):
     """Kill the story's next life at each of the calls, go on to the end, and give what is wrong: ``[(rule, sentence), ...]``.
 
-    progress(story) hears of each kill.
+    case: the sales report, under the policy that the program is started with. progress(story) hears of each kill.
     """
-    found, whole = [], versions(story.files)
+    case = case or case_of(SALES_REPORT)
+    found, whole = [], None if "history" in program else versions(story.files)  # a history is checked line by line as it is read
     with tempfile.TemporaryDirectory(prefix="course-", dir=memory_folder()) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        teller = Teller(case_of(SALES_REPORT), folder)
+        teller = Teller(case, folder)
         for life in pool.map(lambda call: kill_at(story.files, call, program), chosen):
             killed = story.then(life)
             ended = teller.go_on(killed)
             wrong = list(broken(teller.case, ended, teller.go_on(ended).lives[-1]))
-            if (killed.files.get(checkpoint.FILE), killed.files.get(ledger.FILE)) not in whole:
+            if whole and (killed.files.get(checkpoint.FILE), killed.files.get(ledger.FILE)) not in whole:
                 wrong.append(("neither", "The kill left files that are neither the old nor the new ones."))
             found += [(rule, f"{ended} {detail}") for rule, detail in wrong]
             progress(killed)
@@ -116,7 +118,7 @@ def _trace(home, files, program, options):
         folder.mkdir()
         put(folder, files)
     command = ["strace", "-f", "-qq", "-y", "-s", "0", "-o", trace, *options, sys.executable, *program, "--dir", folder]
-    resume = ["--resume"] if checkpoint.FILE in files else []
+    resume = ["--resume"] if checkpoint.FILE in files or history.FILE in files else []
     environment = {"PATH": os.environ["PATH"], "PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": _compiled().name, "SOURCE_DATE_EPOCH": _EPOCH}
     ended = subprocess.run([*command, *resume], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, env=environment)
     return folder, ended.returncode, trace.read_text(errors="replace")

@@ -8,7 +8,7 @@ import re
 
 from .. import checkpoint, history, ledger, values
 from ..scenarios import world
-from .beliefs import effects_of, scene_of, torn_in
+from .beliefs import effects_of, scene_of, torn_in, turn_files
 from .stories import masked
 
 BOOKS = {world.JOURNAL, world.REQUESTS, world.ASKED, checkpoint.FILE, ledger.FILE}
@@ -31,7 +31,7 @@ def broken(case, story, again):
     scene = scene_of(end.files)
     if end.outcome.status != "done" or scene["messages"][-1]["role"] != "assistant" or scene["pendingToolUse"]:
         yield "unfinished", f"The last save is no finished run; the program said: {end.outcome.text}"
-    left_over = end.files.keys() - {*case.scenario.files, *case.after, *BOOKS, *BOOKS_OF.get(case.policy.name, ())}
+    left_over = end.files.keys() - {*case.scenario.files, *case.after, *BOOKS, *BOOKS_OF.get(case.policy.name, ()), *turn_files(end.files)}
     if left_over:
         yield "left-over", f"It left {', '.join(sorted(left_over))} behind."
     yield from against_the_world(case, story, calls_in(scene["messages"]))

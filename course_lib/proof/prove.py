@@ -12,7 +12,7 @@ from ..scenarios import SALES_REPORT
 from ..scenarios.policies import LESSON_6, POLICIES
 from ..scenarios.support_desk import SUPPORT_DESK
 from . import faults, kills, power, sandbox
-from .cases import BEGINNINGS, HISTORY, begun, case_of
+from .cases import BEGINNINGS, HISTORY, TURNS, begun, case_of
 from .explorer import explore
 
 SAMPLE = 6  # when quick: so many stories of two and of three kills for each tool under each policy, and real kills of each beginning
@@ -73,8 +73,8 @@ lost              {len(proof.lost) or 'nothing':>8}   in {time.monotonic() - beg
 
 
 def tell_stories(proof):
-    explored = [explore_one(proof, case_of(SALES_REPORT).under(policy)) for policy in (LESSON_6, HISTORY)]
-    for policy in (*POLICIES.values(), HISTORY):
+    explored = [explore_one(proof, case_of(SALES_REPORT).under(policy)) for policy in (LESSON_6, HISTORY, TURNS)]
+    for policy in (*POLICIES.values(), HISTORY, TURNS):
         of_policy = [explore_one(proof, case_of(scenario).under(policy)) for scenario in SUPPORT_DESK.values()]
         rules = sorted({rule for each in of_policy for rule in each.found})
         _line(f"  {policy.title}: {sum(sum(each.told) for each in of_policy):,} stories; breaks {', '.join(rules) or 'nothing'}"
@@ -96,12 +96,12 @@ def kill_for_real(proof):
         proof.not_run.append(f"real kills: {why_not}")
         return
     case, chance = case_of(SALES_REPORT), random.Random(proof.seed)
-    for name, crash in BEGINNINGS.items():
-        story = begun(case, crash)
-        calls = kills.calls(story.files)
+    for (each, program), (name, crash) in itertools.product(((case, kills.PROGRAM), (case.under(HISTORY), kills.WITH_HISTORY)), BEGINNINGS.items()):
+        story = begun(each, crash)
+        calls = kills.calls(story.files, program)
         chosen = chance.sample([call for call in calls if call.name in kills.CHANGING], proof.sample) if proof.sample else calls
-        proof.lose(kills.sweep(story, chosen, progress=proof.counting("kills")))
-        _line(f"  {name}: {len(chosen)} of {len(calls)} calls")
+        proof.lose(kills.sweep(story, chosen, program, case=each, progress=proof.counting("kills")))
+        _line(f"  {name}{', with a history' if each is not case else ''}: {len(chosen)} of {len(calls)} calls")
 
 
 def fail_the_disk(proof):

@@ -41,7 +41,7 @@ BREAKS = {
         "twice": (CHANGING, "a miss runs, and between effect and record a miss is no proof"),
         "other-ending": (CHANGING, "as above"),
     },
-    "lesson-6": {}, "intent": {}, "key": {}, "verify": {}, "history": {},
+    "lesson-6": {}, "intent": {}, "key": {}, "verify": {}, "history": {}, "turns": {},
 }
 
 

@@ -8,15 +8,15 @@ import json
 import re
 from pathlib import Path
 
-from .. import checkpoint, guard, history, ledger
+from .. import checkpoint, guard, history, ledger, turns
 
 JOURNAL = "journal.jsonl"  # one line an execution: {"tool", "input"}
 REQUESTS = "requests.jsonl"  # what the model was asked (scripted_api.py)
 KEYS = "keys.json"  # the outside system's own memory of idempotency keys: {key: answer}
 ASKED = "asked.txt"  # what the person at the approval gate was asked
 INTENTS = "intents.json"  # calls that were about to start (policies.py)
-_NOT_THE_WORLD = re.compile("|".join(map(re.escape, (checkpoint.FILE, ledger.FILE, history.FILE, guard.LOCK, guard.ATTEMPTS, JOURNAL, REQUESTS, KEYS, ASKED, INTENTS)))
-                            + r"|.+\.tmp|.+\.broken\.\d+")
+_NOT_THE_WORLD = re.compile("|".join(map(re.escape, (checkpoint.FILE, ledger.FILE, history.FILE, guard.LOCK, guard.ATTEMPTS, turns.MOVING, JOURNAL, REQUESTS, KEYS, ASKED, INTENTS)))
+                            + rf"|{turns.FILE.pattern}|.+\.tmp|.+\.broken\.\d+")
 
 
 def note(folder, tool, input):
