@@ -66,6 +66,11 @@ def build_parser():
     command.add_argument("exercise", metavar="EXERCISE", help=tr("its number, such as 4.2"))
     command.add_argument("file", metavar="FILE", nargs="?", help=tr("write there what one begins with; a file of that name gets .old added to its own"))
     add(commands, "progress", progress, tr("tell what has been tried and solved in the exercises"))
+    command = add(commands, "grade", grade, tr("check the answers of a whole class, each program in a sandbox"),
+                  more=tr("Started again with the same --out it goes on where it was stopped. Exit code: 0 if every answer was checked, 2 if some could not be."))
+    command.add_argument("folder", metavar="FOLDER", help=tr("notebooks, .py or .json files, one for each student or in a folder for each"))
+    command.add_argument("--out", metavar="REPORT", required=True, help=tr("the folder for report.html, results.csv and what has been graded so far"))
+    command.add_argument("--unsafe", action="store_true", help=tr("run programs without a sandbox where there is none"))
     command = add(commands, "prove", prove, tr("try every kill, fault and power cut on the course's own library"),
                   more=tr("Exit code: 0 if nothing is lost, 1 if something is. All of it takes some minutes."))
     command.add_argument("--quick", action="store_true", help=tr("a sample, in less than a minute"))
@@ -219,6 +224,26 @@ def progress(_):
     for id, title, entry in catalogue.kept_progress():
         say(f"{id:8} {title}: {progress.state(entry)}")
     say(tr("Kept in {file}; delete that file to begin anew.", file=progress.path()))
+
+
+def grade(args):
+    from course_lib.grading.classroom import batch, report
+    sys.stderr.reconfigure(errors="backslashreplace")
+    try:
+        graded = batch.grade(args.folder, args.out, unsafe=args.unsafe, progress=show_progress)
+    except KeyboardInterrupt:
+        say("", tr("Stopped. What was graded is kept; the same command goes on from there."))
+        raise
+    files = report.write(graded, args.out)
+    say(report.count(graded), *map(str, files))
+    return 2 if any(found and found.outcome == report.UNCHECKED for _, found in graded) else 0
+
+
+def show_progress(done, total):
+    """On a terminal one line that changes, elsewhere a line for each tenth."""
+    live = sys.stderr.isatty()
+    if live or done == total or done % max(1, total // 10) == 0:
+        print(tr("{done} of {total} answers", done=done, total=total), end="\r" if live and done < total else "\n", file=sys.stderr, flush=True)
 
 
 def say(*lines):

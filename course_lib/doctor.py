@@ -13,9 +13,9 @@ from .session import read_session
 from .storage import reason, write_atomic
 from .transcript import check_transcript, lone_surrogates, role_of
 from .values import encode
+from .words import tr, trn
 
 MAX_WIDTH = 400  # of a sentence that is shown: the API's own names every id of a turn
-_FINISHED = "It ends with the assistant, so it is a finished conversation; as a request it needs one more message of the user."
 _NO_CHARACTER = "The request body is not valid JSON: no low surrogate in string: {where}"
 
 
@@ -33,7 +33,11 @@ def examine(data):
     messages, notes = read_session(data)
     breaches = breaches_of(messages)
     finished = not breaches and role_of(messages[-1]) == "assistant"
-    return Diagnosis(messages, [*notes, _FINISHED] if finished else notes, breaches)
+    return Diagnosis(messages, [*notes, finished_note()] if finished else notes, breaches)
+
+
+def finished_note():
+    return tr("It ends with the assistant, so it is a finished conversation; as a request it needs one more message of the user.")
 
 
 def breaches_of(messages):
@@ -58,7 +62,9 @@ def visit(path, out=None):
     except CourseError as error:
         raise CourseError(f"{path}: {error}") from None
     mended, changes = repair_transcript(diagnosis.messages)
-    _print(f"{path}: {_count(len(diagnosis.messages), 'message')}, {_count(len(diagnosis.breaches), 'breach', 'breaches')} of the API's rules.")
+    messages = trn("{n} message", "{n} messages", len(diagnosis.messages))
+    _print(f"{path}: " + trn("{messages}, {n} breach of the API's rules", "{messages}, {n} breaches of the API's rules",
+                             len(diagnosis.breaches), messages=messages) + ".")
     for note in diagnosis.notes:
         _print(f"  {shorten(note)}")
     for breach in diagnosis.breaches:
@@ -66,36 +72,33 @@ def visit(path, out=None):
     if not diagnosis.breaches:
         return 0
     left = breaches_of(mended)
-    _print(f"What mends it ({_count(len(changes), 'change')}):" if changes else "Nothing of this can be mended without a person.")
+    _print(trn("What mends it ({n} change):", "What mends it ({n} changes):", len(changes)) if changes else
+           tr("Nothing of this can be mended without a person."))
     for change in changes:
         _print(f"  {_place(change)} {shorten(change['what'])}")
     if left and changes:
-        _print(f"What only a person can decide ({len(left)}), by its position in the mended conversation:")
+        _print(tr("What only a person can decide ({n}), by its position in the mended conversation:", n=len(left)))
         for breach in left:
             _print(f"  {_place(breach)} {breach['rule']}")
     if not changes or out is None:
-        _print("Nothing was written; --out FILE writes the mended messages." if changes else "Nothing was written.")
+        _print(tr("Nothing was written; --out FILE writes the mended messages.") if changes else tr("Nothing was written."))
     else:
         write_atomic(out, encode(mended), moment="mended")
-        _print(f"The mended messages are in {out}; {path} is as it was.")
+        _print(tr("The mended messages are in {out}; {path} is as it was.", out=out, path=path))
     return 1
 
 
 def _read(path, out):
     try:
         if out is not None and os.path.exists(out) and os.path.samefile(path, out):
-            raise CourseError(f"--out names the file itself ({path}), which is the evidence; choose another name.")
+            raise CourseError(tr("--out names the file itself ({path}), which is the evidence; choose another name.", path=path))
         return Path(path).read_bytes()
     except OSError as error:
-        raise CourseError(f"{path} could not be read: {reason(error)}; give the name of a file that holds a conversation.") from None
+        raise CourseError(tr("{path} could not be read: {why}; give the name of a file that holds a conversation.", path=path, why=reason(error))) from None
 
 
 def _place(found):
     return shorten(f"{found['where']}{' ' + found['id'] if found['id'] else ''}") + ":"
-
-
-def _count(n, one, many=None):
-    return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 def _print(text):

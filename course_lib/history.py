@@ -65,6 +65,7 @@ class Timeline:
     def __init__(self, saves=(), messages=()):
         self.saves, self.messages = list(saves), list(messages)
         self._told = 0, {}  # the head after so many saves: the next one differs from it in little
+        self._newest = 0, {}  # the same with its pending call, which is asked for several times a save
 
     def scene(self, number):
         """The checkpoint of the save of that number."""
@@ -74,6 +75,8 @@ class Timeline:
     def head(self, number=-1):
         """The checkpoint of a save without its messages; {} before the first."""
         upto = number % len(self.saves) + 1 if self.saves else 0
+        if upto == self._newest[0]:
+            return self._newest[1]
         since, head = self._told if self._told[0] <= upto else (0, {})
         for save in self.saves[since:upto]:
             head.update(save.news.get("set", {}))
@@ -81,7 +84,8 @@ class Timeline:
             if "order" in save.news:
                 head = {key: head[key] for key in save.news["order"]}
         self._told = upto, head
-        return {**head, "pendingToolUse": self._pending(upto, head)} if upto else {}
+        self._newest = upto, {**head, "pendingToolUse": self._pending(upto, head)} if upto else {}
+        return self._newest[1]
 
     def places(self):
         return [save.place for save in self.saves]
@@ -311,7 +315,8 @@ def _append(book, record, moment, *, sync=True, **facts):
         if error.__cause__ and error.__cause__.errno != errno.EBUSY:  # else it is not ours to cut
             book.torn, book.length = 1, book.size
         raise
-    _take(book, (first + line).split(b"\n")[:-1])  # what was written is what is known, as if it had been read
+    book.size, book.lines, book.sum, book.last = book.size + len(first + line), book.lines + 1 + bool(first), _sum_of(line), next(iter(record))
+    _apply(book, {**record, "set": copy.deepcopy(record["set"])} if "set" in record else record, book.sum)
 
 
 def _line(record, before):

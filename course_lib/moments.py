@@ -105,6 +105,10 @@ class Run:
     def __exit__(self, *_):
         _current.reset(self._tokens.pop())
 
+    def is_watched(self):
+        """Whether anybody hears of its moments, or it is to die at one."""
+        return bool(self.listeners or self.crash_after)
+
     def announce(self, label, facts):
         count = self.counts[label] = self.counts.get(label, 0) + 1
         self._tell(label, count, facts)

@@ -18,6 +18,7 @@ from .scenarios.experiment import Experiment
 from .scenarios.runner import start
 from .widgets.crash_lab import verdict_text
 from .widgets.panels import columns, plain_file
+from .words import language_in_use
 
 ROOT = Path(__file__).resolve().parents[1]
 MORNING = "1767603600"  # 2026-01-05T09:00:00Z: a notebook that is run twice shows the same times
@@ -48,7 +49,8 @@ def terminal(command, folder):
     first = next(i for i, word in enumerate(words) if "=" not in word)
     variables = dict(word.split("=", 1) for word in words[:first])
     words = [sys.executable if word == "python" else word for word in words[first:]]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SOURCE_DATE_EPOCH": MORNING, **variables}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SOURCE_DATE_EPOCH": MORNING,
+                   "LANGUAGE": language_in_use(), **variables}
     print(f"$ {command}", flush=True)
     with subprocess.Popen(words, cwd=folder, env=environment, text=True, encoding="utf-8",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:

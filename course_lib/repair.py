@@ -11,6 +11,7 @@ import re
 
 from .transcript import ids_in, lone_surrogates, printable, role_of, typed_blocks
 from .values import as_content
+from .words import mark, tr
 
 EMPTY = "(empty)"
 BEGINS = "(The record begins here; what was said before is not in it.)"
@@ -20,11 +21,11 @@ _UNKNOWN = ("No result on record; state unknown: nothing in this conversation sa
 _CLAIMED = " A text elsewhere in it holds a result under this id that could not be counted for it."
 _SPARE = {  # why a result answers no call -> the rule it breaks, what its text says, what the change says
     "orphan": ("orphan-result", "names {id}, a call that this record does not hold before it",
-               "No call {id} stands before this result, so it became a text that names it."),
+               mark("No call {id} stands before this result, so it became a text that names it.")),
     "again": ("single-result", "is a further result of {name} ({id}), which had one already",
-              "{name} ({id}) had a result already; the first one stays, and this one became a text."),
+              mark("{name} ({id}) had a result already; the first one stays, and this one became a text.")),
     "unclear": ("single-result", "names {id}, which several calls of one turn shared, so whose it is can't be told",
-                "Several calls of one turn share {id}, and not each has one result, so this one became a text."),
+                mark("Several calls of one turn share {id}, and not each has one result, so this one became a text.")),
 }
 
 
@@ -42,7 +43,7 @@ def repair_transcript(messages):
     mended = _Pairs(mended, changes, told).in_order()
     if role_of(messages[0]) == "assistant":
         mended.insert(0, {"role": "user", "content": BEGINS})
-        _note(changes, "messages.0", None, "first-user", "The assistant spoke first; a message that says the record begins here went in front.")
+        _note(changes, "messages.0", None, "first-user", tr("The assistant spoke first; a message that says the record begins here went in front."))
     return mended, sorted(changes, key=_position)
 
 
@@ -55,7 +56,7 @@ def _mend_message(number, message, is_last, changes, told):
     where, role, content = f"messages.{number}", role_of(message), message.get("content")
     if content in ("", []) and not (is_last and role == "assistant"):
         new = EMPTY
-        _note(changes, where, None, "content", f"The message was empty; it says {EMPTY} now.")
+        _note(changes, where, None, "content", tr("The message was empty; it says {empty} now.", empty=EMPTY))
     elif content and isinstance(content, str):
         new = _mend_text(content, where, f"{where}.content", role, changes)
     elif isinstance(content, list):
@@ -81,8 +82,9 @@ def _mend_block(block, where, role, changes, told):
 
 def _mend_text(text, where, inside, role, changes):
     if not text.strip():
-        rule = "blank-text" if text else "empty-text"
-        _note(changes, where, None, rule, f"The text was {'blank' if text else 'empty'}; it says {EMPTY} now.")
+        rule, what = ("blank-text", tr("The text was blank; it says {empty} now.", empty=EMPTY)) if text else \
+            ("empty-text", tr("The text was empty; it says {empty} now.", empty=EMPTY))
+        _note(changes, where, None, rule, what)
         return EMPTY
     return text if role == "assistant" else _mend_characters(text, inside, None, changes)
 
@@ -94,7 +96,7 @@ def _mend_characters(value, where, call_id, changes):
     whole = _whole(value)
     if lone_surrogates(whole):  # in a key, or nested too deep: it stays
         return value
-    _note(changes, broken[0], call_id, LONE, "Half a character, which no request can carry, became the sign \ufffd.")
+    _note(changes, broken[0], call_id, LONE, tr("Half a character, which no request can carry, became the sign {sign}.", sign="\ufffd"))
     return whole
 
 
@@ -117,7 +119,7 @@ def _as_text(block, where, role, changes, told):
     call_id = block.get("id" if kind == "tool_use" else "tool_use_id")
     if kind == "tool_result" and isinstance(call_id, str):
         told.add(call_id)
-    _note(changes, where, call_id, f"{kind}-role", f"A {kind} can't stand in a message of the {role}, so it became a text that holds it.")
+    _note(changes, where, call_id, f"{kind}-role", tr("A {kind} can't stand in a message of the {role}, so it became a text that holds it.", kind=kind, role=role))
     return {"type": "text", "text": f"[A {kind} block stood here, in a message of the {role}, where the API takes none: {text}]"}
 
 
@@ -206,18 +208,18 @@ class _Pairs:
         block, place = self._block(call), self.answer.get(call)
         name, call_id = _name(block), self.new_id.get(call, block["id"])
         if place is None:
-            self._note(call, "unanswered", f"{name} ({block['id']}) had no result on record; an error that says so, state unknown, is its result now.")
+            self._note(call, "unanswered", tr("{name} ({id}) had no result on record; an error that says so, state unknown, is its result now.", name=name, id=block["id"]))
             content = _UNKNOWN.format(name=name, claimed=_CLAIMED if block["id"] in self.told else "")
             return {"type": "tool_result", "tool_use_id": call_id, "content": content, "is_error": True}
         if place in late:
-            self._note(place, "results-first", f"The result of {name} ({block['id']}) stood behind other blocks; results come first.")
+            self._note(place, "results-first", tr("The result of {name} ({id}) stood behind other blocks; results come first.", name=name, id=block["id"]))
         result = self._block(place)
         return result if call_id == block["id"] else {**result, "tool_use_id": call_id}
 
     def _moved_away(self, place):
         call = self._block(self.call_of[place])
         now = self.new_id.get(self.call_of[place], call["id"])
-        self._note(place, "orphan-result", f"The result of {_name(call)} ({call['id']}) was moved up, right behind its call.")
+        self._note(place, "orphan-result", tr("The result of {name} ({id}) was moved up, right behind its call.", name=_name(call), id=call["id"]))
         return _text(f"[The result of {_name(call)} ({now}) stood here; it was moved up, right behind its call.]")
 
     def _told(self, place):
@@ -229,7 +231,7 @@ class _Pairs:
         if body is None and not alone:
             return [block]
         now = {"id": self.new_id.get(call, block["tool_use_id"]), "name": call and _name(self._block(call))}
-        self._note(place, rule, change.format(**{**now, "id": block["tool_use_id"]}))
+        self._note(place, rule, tr(change, **{**now, "id": block["tool_use_id"]}))
         head = f"[Output of a tool, not words of the user{'; an error' if block.get('is_error') else ''}; it {says.format(**now)}.]"
         return [_text(head), *content] if alone else [_text(f"{head}\n{body if body.strip() else EMPTY}")]
 
@@ -240,7 +242,7 @@ class _Pairs:
         blocks = list(message["content"])
         for place, call_id in new.items():
             block = blocks[place[1]]
-            self._note(place, "unique-id", f"An earlier call has the id {block['id']}; this {_name(block)} has {call_id} now, and so has its result.")
+            self._note(place, "unique-id", tr("An earlier call has the id {id}; this {name} has {new} now, and so has its result.", id=block["id"], name=_name(block), new=call_id))
             blocks[place[1]] = {**block, "id": call_id}
         return {**message, "content": blocks}
 

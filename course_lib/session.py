@@ -11,9 +11,7 @@ from json import JSONDecodeError
 
 from .errors import CourseError
 from .values import decode
-
-_SAVE_AS = "give it the messages of a request, a checkpoint.json, or a session in JSON Lines"
-
+from .words import tr
 
 def read_session(data):
     """``(messages, notes)`` from the bytes of a file. notes: sentences about what was left out or put together.
@@ -22,8 +20,8 @@ def read_session(data):
     names the line.
     """
     if not data.strip(b"\0 \t\r\n\xef\xbb\xbf"):
-        raise CourseError(f"There is no text in it, only {len(data)} zero or blank bytes, as a power cut leaves them; take another copy."
-                          if data else f"It is empty; {_SAVE_AS}.")
+        raise CourseError(tr("There is no text in it, only {n} zero or blank bytes, as a power cut leaves them; take another copy.", n=len(data))
+                          if data else tr("It is empty; give it the messages of a request, a checkpoint.json, or a session in JSON Lines."))
     try:
         value = decode(data)
     except ValueError as error:
@@ -34,7 +32,7 @@ def read_session(data):
         return _complete(value)
     if isinstance(value, dict) and "messages" not in value and _message(value):
         return _read_lines(data, None)
-    raise CourseError(f"It is JSON and holds no list of messages; {_SAVE_AS}.")
+    raise CourseError(tr("It is JSON and holds no list of messages; give it the messages of a request, a checkpoint.json, or a session in JSON Lines."))
 
 
 def _complete(request):
@@ -43,12 +41,12 @@ def _complete(request):
     if not isinstance(call, dict):
         return messages, []
     name, last = f"{call.get('name')} ({call.get('id')})", messages[-1] if messages else None
-    notes = [f"A checkpoint with {name} pending: the program that wrote it settles that call when it resumes, from its ledger; "
-             "a mend can only call it unknown."]
+    notes = [tr("A checkpoint with {name} pending: the program that wrote it settles that call when it resumes, from its ledger; "
+                "a mend can only call it unknown.", name=name)]
     if isinstance(last, dict) and last.get("role") == "user":
         block = {"type": "tool_use", **{key: call[key] for key in ("id", "name", "input") if key in call}}
         messages = [*messages, {"role": "assistant", "content": [block]}]
-        notes.append(f"The turn that asked for {name} was not in messages yet and was made again from pendingToolUse; its text, if it had any, is lost.")
+        notes.append(tr("The turn that asked for {name} was not in messages yet and was made again from pendingToolUse; its text, if it had any, is lost.", name=name))
     return messages, notes
 
 
@@ -63,16 +61,17 @@ def _read_lines(data, problem):
             record = decode(line)
         except ValueError as error:
             if not any(isinstance(record, dict) for record in records):
-                raise CourseError(f"It can't be read as JSON ({_reason(problem)}), nor as a session in JSON Lines; {_SAVE_AS}.") from None
+                raise CourseError(tr("It can't be read as JSON ({why}), nor as a session in JSON Lines; "
+                                     "give it the messages of a request, a checkpoint.json, or a session in JSON Lines.", why=_reason(problem))) from None
             if number == lines[-1][0] and not data.endswith(b"\n"):
-                notes.append(f"Line {number}, the last one, was cut short and is left out.")
+                notes.append(tr("Line {number}, the last one, was cut short and is left out.", number=number))
                 break
-            raise CourseError(f"Line {number} is damaged ({_reason(error, in_line=True)}), so what was said there can't be known; "
-                              "mend that line by hand or take another copy.") from None
+            raise CourseError(tr("Line {number} is damaged ({why}), so what was said there can't be known; "
+                                 "mend that line by hand or take another copy.", number=number, why=_reason(error, in_line=True))) from None
         records.append(record)
     messages, more = _put_together(records)
     if not messages:
-        raise CourseError(f"None of its {len(lines)} lines holds a message; {_SAVE_AS}.")
+        raise CourseError(tr("None of its {n} lines holds a message; give it the messages of a request, a checkpoint.json, or a session in JSON Lines.", n=len(lines)))
     return messages, more + notes
 
 
@@ -90,8 +89,8 @@ def _put_together(records):
         else:
             messages.append(message if unit is None else {**message, "content": _blocks(message)})
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(skipped.items()))
-    notes = [f"Records left out, as they are no messages of this conversation: {kinds}."] if skipped else []
-    return messages, notes + ([f"Records put together with the one before, as parts of one message: {joined}."] if joined else [])
+    notes = [tr("Records left out, as they are no messages of this conversation: {kinds}.", kinds=kinds)] if skipped else []
+    return messages, notes + ([tr("Records put together with the one before, as parts of one message: {n}.", n=joined)] if joined else [])
 
 
 def _message(record):
@@ -130,7 +129,7 @@ def _blocks(message):
 def _kind(record):
     kind = record.get("type") if isinstance(record, dict) else None
     side = isinstance(record, dict) and record.get("isSidechain") is True
-    return "of a side conversation" if side else kind if isinstance(kind, str) and len(kind) < 50 else "without a type"
+    return tr("of a side conversation") if side else kind if isinstance(kind, str) and len(kind) < 50 else tr("without a type")
 
 
 def _reason(error, in_line=False):

@@ -18,6 +18,7 @@ from pathlib import Path
 from .errors import CourseError
 from .moments import crash_point, current
 
+_NOT_ORDINARY = "it is no ordinary file"
 _AHEAD = 1 << 16  # bytes
 _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # file systems that have no such thing
 
@@ -60,18 +61,20 @@ def append(path, data, size, behind=0, *, moment, sync=True, **facts):
     current().fence()
     durable = current().durability == "power-loss"
     try:
-        check_ordinary(path)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
         try:
-            if os.fstat(fd).st_size != size + behind or behind and _byte_at(fd, size) != b"\0":
+            state = os.fstat(fd)
+            if not stat.S_ISREG(state.st_mode):
+                raise OSError(errno.EINVAL, _NOT_ORDINARY)
+            if state.st_size != size + behind or behind and _byte_at(fd, size) != b"\0":
                 raise OSError(errno.EBUSY, "another program has written to it")
             if durable and behind < len(data):
                 behind = _grow(fd, size, len(data))
             _write_at(fd, size, data, moment, facts)
             if sync and durable:
-                _sync(fd)
+                _sync(fd, data_only=True)
         except OSError as error:
-            if error.errno != errno.EBUSY:
+            if error.errno not in (errno.EBUSY, errno.EINVAL):
                 with suppress(OSError):
                     os.ftruncate(fd, size)
             raise
@@ -105,7 +108,7 @@ def check_ordinary(path):
     with suppress(FileNotFoundError, NotADirectoryError):
         mode = os.stat(path).st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise OSError(errno.EINVAL, "it is no ordinary file")
+            raise OSError(errno.EINVAL, _NOT_ORDINARY)
 
 
 def sweep(path):
@@ -171,7 +174,7 @@ def _byte_at(fd, place):
 
 def _write_at(fd, start, data, moment, facts):
     os.lseek(fd, start, os.SEEK_SET)
-    half = len(data) // 2
+    half = len(data) // 2 if current().is_watched() else 0  # where nobody looks, one write does
     _write_all(fd, data[:half])
     crash_point(f"mid-{moment}", **facts)
     _write_all(fd, data[half:])
@@ -183,12 +186,12 @@ def _write_all(fd, data):
         data = data[os.write(fd, data):]
 
 
-def _sync(fd):
+def _sync(fd, data_only=False):
     try:
         import fcntl
         fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # macOS: fsync alone stops at the drive's own cache
     except (ImportError, AttributeError, OSError):
-        os.fsync(fd)
+        (os.fdatasync if data_only and hasattr(os, "fdatasync") else os.fsync)(fd)  # the time of the last change may be lost
 
 
 def _rename(temp, target):

@@ -20,6 +20,9 @@ _LONE = re.compile("[\ud800-\udfff]")
 _SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # a file would give one character back
 
 
+_in_one_line = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
 class UnsavableValue(CourseError):
     """A value that would not come back equal; the text names the place and the type."""
 
@@ -48,7 +51,7 @@ def decode(data):
 def encode_line(value):
     """The same in one line without its end. Raises UnsavableValue."""
     check(value)
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return _in_one_line(value).encode("utf-8", "backslashreplace")
 
 
 def check(value):

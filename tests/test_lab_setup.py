@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from course_lib import cli
+from course_lib.words import use_language
 
 LIST = ["-m", "jupyter_client.kernelspecapp", "list", "--json"]
 
@@ -70,8 +72,8 @@ def test_root_is_allowed_without_a_word(monkeypatch, user, expected):
 
 # --- the real server -----------------------------------------------------------------------
 
-def start_lab(environment, log, port):
-    return subprocess.Popen([sys.executable, "-m", "course_lib.cli", "lab", "--no-browser", f"--port={port}",
+def start_lab(environment, log, port, *options):
+    return subprocess.Popen([sys.executable, "-m", "course_lib.cli", "lab", *options, "--no-browser", f"--port={port}",
                              "--IdentityProvider.token=t"], cwd=log.parent, env=environment,
                             stdin=subprocess.DEVNULL, stdout=log.open("w"), stderr=subprocess.STDOUT)
 
@@ -125,3 +127,45 @@ def check_what_is_served(port):
     assert {"notebooks", "course_lib"} <= {file["name"] for file in files}
     news = json.loads(get(port, "/lab/api/settings/@jupyterlab/apputils-extension:notification?token=t")[1])
     assert news["schema"]["properties"]["fetchNews"]["default"] == "false"
+
+
+def test_lab_in_portuguese_opens_the_portuguese_landing_page_and_speaks_it_where_the_language_pack_is_there(strangers, tmp_path):
+    log = tmp_path / "lab.log"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        process = start_lab(strangers, log, free.getsockname()[1], "--lang", "pt_BR")     # it takes the next free one
+    try:
+        port = wait_for(lambda: port_of(strangers), process, log)
+        assert get(port, "/?token=t")[0].split("?")[0].endswith("/lab/tree/notebooks/pt_BR/index.ipynb")
+        settings = [json.loads(get(port, f"/lab/api/settings/@jupyterlab/{name}?token=t")[1])["schema"]["properties"]
+                    for name in ("translation-extension:plugin", "apputils-extension:notification")]
+        assert settings[0]["locale"]["default"] == ("pt_BR" if find_spec("jupyterlab_language_pack_pt_BR") else "default")
+        assert settings[1]["fetchNews"]["default"] == "false"       # what is set for every language still holds
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+    assert "Para encerrar, pressione Ctrl-C" in log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("language", ["en", "pt_BR"])
+def test_each_language_has_its_landing_page(language):
+    use_language(language)
+    try:
+        page = cli.landing_page()
+    finally:
+        use_language("en")
+    assert page == f"notebooks/{language}/index.ipynb" and (cli.ROOT / page).exists()
+
+
+@pytest.mark.parametrize("argv, system, asked", [
+    (["lab", "--lang", "pt_BR", "--port", "1"], "en", "pt_BR"), (["lab", "--port", "1", "--lang=en"], "pt_BR", "en"),
+    (["check", "4.2", "x.py"], "pt_BR", "pt_BR"), (["check", "4.2", "x.py"], "de", "en")])
+def test_what_is_asked_for_comes_before_what_the_system_speaks(monkeypatch, argv, system, asked):
+    monkeypatch.setenv("LANGUAGE", system)
+    assert cli.asked_language(argv) == asked
+
+
+def test_a_language_that_is_not_there_is_refused_with_those_that_are(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["demo", "--lang", "xx"])
+    assert "pt_BR" in capsys.readouterr().err

@@ -104,7 +104,8 @@ def test_a_broken_notebook_turns_the_run_red(tmp_path, break_it):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=names(NOTEBOOKS))
 def test_refreshing_a_notebook_changes_no_byte(path, tmp_path):
-    copy = tmp_path / path.name
+    copy = tmp_path / path.parent.name / path.name     # a kernel takes its language from its folder
+    copy.parent.mkdir()
     copy.write_bytes(path.read_bytes())
     refresh.refresh(copy)
     assert copy.read_bytes() == path.read_bytes(), "run: python notebooks/refresh.py"

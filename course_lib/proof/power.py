@@ -103,7 +103,7 @@ class _Watching:
         self._note("truncate", Path(path).name, size)
         os.truncate(path, size)
 
-    def fsync(self, number):
+    def fsync(self, number, data_only=False):
         name = self.files[number]
         self._note(*(("fsync", name) if name else ("fsync folder",)))
 

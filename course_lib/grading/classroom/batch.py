@@ -25,7 +25,7 @@ from ...words import language_in_use, tr, use_language
 from ..catalogue import exercise
 from ..exercise import CannotCheck
 from ..report import CORRECT, INCORRECT, NOT_ATTEMPTED, UNCHECKED, Finding, Report, Slip
-from .isolation import isolated, why_not
+from .isolation import barred, isolated
 from .submissions import find
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -45,8 +45,8 @@ def grade(folder, out, *, executor=None, unsafe=False, progress=lambda done, tot
     with _kept(Path(out) / FILE) as (known, save):
         verdicts = {key: known[key]["result"] for key in jobs if key in known}
         todo = {key: job for key, job in jobs.items() if key not in verdicts}
-        if executor is None and any(map(_runs_code, todo.values())):
-            allow(unsafe)
+        if executor is None and any(map(_runs_code, todo.values())) and barred(unsafe):
+            raise CourseError(barred(unsafe))
         progress(len(verdicts), len(jobs))
         for key, verdict in _judged(todo, executor):
             verdicts[key] = verdict
@@ -57,15 +57,6 @@ def grade(folder, out, *, executor=None, unsafe=False, progress=lambda done, tot
     return [(each, None if each.problem else _report(verdicts[_key(each, *setting)])) for each in submissions]
 
 
-def allow(unsafe):
-    """Raise CourseError where programs would run here without a sandbox and nobody has said so, or with a key in their reach."""
-    keys = [name for name in os.environ if name.endswith("API_KEY")]
-    if unsafe and keys:
-        raise CourseError(tr("Without a sandbox a program can read {names} out of this process: unset it and start again.", names=", ".join(keys)))
-    if not unsafe and why_not():
-        raise CourseError(tr("There is no sandbox for the students' programs, so none was run: {why} With --unsafe they run as you, and can do whatever you can.", why=why_not()))
-
-
 def judge(id, text, language, version, unsafe):
     """One answer's Report, as JSON; the job that an executor runs. Raises nothing for whatever the answer is or does."""
     if language != language_in_use():
@@ -74,7 +65,7 @@ def judge(id, text, language, version, unsafe):
         if version != grader():
             raise CannotCheck(tr("the course on this worker is not the one that gave out the work; install the same on both."))
         asked = exercise(id)
-        with nullcontext() if unsafe or asked.kind == "form" else isolated():
+        with isolated(unsafe=unsafe) if asked.kind == "code" else nullcontext():
             report = asked.check(text)
     except CannotCheck as why:
         report = Report(id, UNCHECKED, problem=str(why))
