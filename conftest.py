@@ -1,6 +1,7 @@
 """What holds for every test and every notebook: no network, no key, the same choices each time."""
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hypothesis import settings
 
@@ -11,8 +12,13 @@ settings.register_profile("course", derandomize=True, deadline=None, database=No
 settings.load_profile("course")
 
 
+_nobodys = TemporaryDirectory(prefix="course-")  # gone when the tests end
+
+
 def pytest_configure(config):
     cut_off(os.environ)
+    os.environ["COURSE_PROGRESS"] = str(Path(_nobodys.name, "progress.json"))  # not that of whoever runs the tests
+    os.environ["LANGUAGE"] = "en"       # whatever the system speaks; the Portuguese notebooks go by their folder
     # The option itself would be read relative to wherever pytest was started.
     if not config.option.nbval_sanitize_with:
         config.option.nbval_sanitize_with = str(ROOT / "tests" / "sanitize.cfg")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Everything in one command, with nothing but Python 3.11 or newer:
 
-    python3 run.py lab     open the course in JupyterLab  (more goes to JupyterLab: --port 9000)
+    python3 run.py lab     open the course in JupyterLab  (more goes to JupyterLab: --port 9000;
+                           in Portuguese: --lang pt_BR)
     python3 run.py test    run every test and notebook    (more goes to pytest: -k name)
     python3 run.py demo    kill an agent in the terminal and resume it
 
@@ -136,7 +137,7 @@ def install():
     total = sum(line[:1].isalnum() for line in (ROOT / "constraints.txt").read_text().splitlines())
     code, last_lines = follow(
         [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off",
-         "-c", "constraints.txt", "-e", ".[test]"], Progress(total))
+         "-c", "constraints.txt", "-e", ".[test,pt]"], Progress(total))
     if code:
         give_up("pip could not install the course's packages", last_lines,
                 "check the network connection and the free disk space, and start again")
