@@ -254,7 +254,7 @@ def _is_at(path, fd):
 
 def _said(path):
     with suppress(OSError, ValueError):
-        said = json.loads(path.read_bytes())
+        said = decode(read_file(path))
         if type(said) is dict and type(said.get("pid")) is int and type(said.get("generation")) is int:
             return said
     return {}

@@ -66,6 +66,12 @@ def trn(one, many, n, **values):
     return _catalogue.ngettext(one, many, n).format(n=n, **values)
 
 
+def numeral(value, spec=","):
+    """A number as the language in use writes it: 1,234.5 or 1.234,5. spec: as in format."""
+    sample = tr("1,234.5")
+    return format(value, spec).translate({ord(","): sample[1], ord("."): sample[5]})
+
+
 def mark(text):
     """The text as it is: says that it is a key, where it stands in a table and is given to tr later."""
     return text

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from course_lib import Run, SimulatedCrash, go_back_to, load_latest, rewind_to, run_agent
-from course_lib import history, storage
+from course_lib import book, history, storage
 from course_lib.checkpoint import CheckpointMissing
 from course_lib.errors import CourseError
 from course_lib.history import FILE, HistoryError
@@ -149,6 +149,12 @@ def test_an_answer_that_was_not_synced_yet_may_be_lost_with_the_line_after_it_an
     assert [input for _, input in world.done] == [{"line": "again"}]  # the third; the second was on record
 
 
+def test_the_zeros_behind_a_damaged_last_line_are_no_line_that_follows(folder):
+    data = (folder / FILE).read_bytes()
+    (folder / FILE).write_bytes(data[:-30] + b"\0" * 29 + b"\n" + b"\0" * 500)
+    assert resumed(folder)[0] == "done"
+
+
 def test_a_line_behind_an_unsynced_answer_that_tells_of_an_effect_is_never_dropped(folder):
     lines = (folder / FILE).read_bytes().splitlines(keepends=True)
     (folder / FILE).write_bytes(b"".join(lines[:6]) + b"\0" * 40 + b"\n" + lines[5])
@@ -227,7 +233,7 @@ def test_a_failed_write_leaves_the_history_as_it_was(tmp_path, monkeypatch, call
 def test_an_effect_whose_write_failed_goes_out_with_the_next_one(tmp_path, monkeypatch):
     folder, world, failing = tmp_path / "checkpoints", World(), []
     folder.mkdir()
-    real = history.append
+    real = book.append
 
     def append(path, data, *rest, moment, **facts):
         if moment == "effect-write" and not failing:
@@ -235,7 +241,7 @@ def test_an_effect_whose_write_failed_goes_out_with_the_next_one(tmp_path, monke
             raise StorageError("history.jsonl could not be written: full.")
         return real(path, data, *rest, moment=moment, **facts)
 
-    monkeypatch.setattr(history, "append", append)
+    monkeypatch.setattr(book, "append", append)
     script = [[use("t1", "note", line="a")], [use("t2", "note", line="b")], [text("done")]]
     with Run(durability="kill", quiet=True):
         run_agent(Model(*script), "do it", world.tools, folder=folder, keep="history")

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course_lib import Run, Tool, effects_since, fork_from, go_back_to, load_checkpoint, load_effects, load_latest, rewind_to, run_agent
-from course_lib import branches, history
+from course_lib import branches, book, history
 from course_lib.doctor import examine
 from course_lib.errors import CourseError
 from course_lib.repair import repair_transcript
@@ -211,8 +211,8 @@ def spoilt_files(draw):
 def _summed(records):
     lines, total = b"", 0
     for record in records if isinstance(records, list) else [records]:
-        line = history._line(record, total) if isinstance(record, dict) and record else json.dumps(record).encode() + b"\n"
-        total = history._sum_of(line) if line.endswith(b'"}\n') else total
+        line = book.line_of(record, total) if isinstance(record, dict) and record else json.dumps(record).encode() + b"\n"
+        total = book.sum_of(line) if line.endswith(b'"}\n') else total
         lines += line
     return lines
 

@@ -233,10 +233,10 @@ def test_importing_the_library_imports_no_sdk_no_widgets_and_no_http():
     assert (process.stdout, process.stderr) == ("[]\n", "")
 
 
-LAYERS = [{"errors"}, {"values", "moments", "transcript", "words"}, {"storage"}, {"checkpoint", "ledger"}, {"places"}, {"turns", "history"}, {"keeping"},
+LAYERS = [{"errors"}, {"values", "moments", "transcript", "words"}, {"storage"}, {"checkpoint", "ledger"}, {"places"}, {"turns", "book"}, {"history"}, {"keeping"},
           {"tools", "stops", "guard", "reopen", "log"}, {"resume"}, {"branches"}, {"agent"}, {"repair", "session", "doctor", "scripted_api"}, {"model"}, {"scenarios"},
           {"proof"}, {"widgets", "grading", "notebook"}, {"__main__", "cli"}]
-CORE = set().union(*LAYERS[:11]) - {"words"}
+CORE = set().union(*LAYERS[:12]) - {"words"}
 
 
 def imported(path):

@@ -6,7 +6,7 @@ import ipywidgets as W
 
 from ..scenarios.interruption import (expected_tokens_restart, expected_tokens_resume, expected_turns_restart, expected_turns_resume,
                                       pays_off, simulate)
-from ..words import tr
+from ..words import numeral, tr
 from .base import View
 from .panels import esc
 
@@ -77,7 +77,7 @@ def figures(n, p, price):
 def table_html(found):
     """The numbers for the whole task, with the verdict."""
     n = found["n"]
-    head = [tr("{n} turns, {p:.1f} % each", n=n, p=found["p"] * 100), tr("turns, expected"), tr("turns, tried {runs} times", runs=RUNS),
+    head = [tr("{n} turns, {p} % each", n=n, p=numeral(found["p"] * 100, ".1f")), tr("turns, expected"), tr("turns, tried {runs} times", runs=RUNS),
             tr("tokens, expected"), tr("tokens, tried {runs} times", runs=RUNS)]
     rows = ""
     for way in (RESTART, RESUME):
@@ -97,13 +97,13 @@ def names():
 def number(value):
     """A cost in words: 62.2, 12,345, 3.4 million, 1.2 × 10^20."""
     if value < 1000:
-        return f"{value:.1f}".removesuffix(".0")
+        return numeral(float(f"{value:.1f}"), "g")
     if value < 1e6:
-        return f"{value:,.0f}"
+        return numeral(value, ",.0f")
     if value < 1e9:
-        return tr("{n} million", n=f"{value / 1e6:,.1f}".removesuffix(".0"))
+        return tr("{n} million", n=numeral(float(f"{value / 1e6:.1f}"), "g"))
     digits, exponent = f"{value:.1e}".split("e")
-    return f"{digits.removesuffix('.0')} × 10^{int(exponent)}"
+    return f"{numeral(float(digits), 'g')} × 10^{int(exponent)}"
 
 
 def charts_html(found):

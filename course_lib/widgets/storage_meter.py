@@ -5,7 +5,7 @@ from pathlib import Path
 import ipywidgets as W
 
 from ..scenarios.growth import HISTORY, TURNS, growth
-from ..words import tr
+from ..words import numeral, tr
 from .base import View
 from .panels import esc
 
@@ -49,7 +49,8 @@ def meter_html(found):
     half = last // 2
     rows = "".join(_row(found, turn) for turn in sorted({last // 4, half, last}))
     files, lines = (found[way][last - 1] / found[way][half - 1] for way in (TURNS, HISTORY))
-    grown = tr("From turn {half} to turn {last} the turn files grew {files:.1f}-fold, the history {lines:.1f}-fold.", half=half, last=last, files=files, lines=lines)
+    grown = tr("From turn {half} to turn {last} the turn files grew {files}-fold, the history {lines}-fold.", half=half, last=last,
+               files=numeral(files, ".1f"), lines=numeral(lines, ".1f"))
     head = [tr("after turn"), tr("turn files"), "history.jsonl", tr("the files take")]
     return _table(tr("On disk, from a run of {n} turns made just now, kept both ways", n=last), head, rows) + f"<p><b>{esc(grown)}</b></p>"
 
@@ -62,7 +63,7 @@ def others_html(data):
     rows = "".join(f'<tr><th scope="row">{esc(rival["title"])}</th>'
                    + "".join(f"<td>{esc(_disk(rival, number))}</td>" for number in numbers) + "</tr>" for rival in data["rivals"].values())
     caption = tr("On disk with others, for turns of this size; measured {date}, see docs/figures.md", date=data["date"])
-    return _table(caption, ["", *(tr("{n} turns", n=f"{number:,}") for number in numbers)], rows)
+    return _table(caption, ["", *(tr("{n} turns", n=numeral(each)) for each in numbers)], rows)
 
 
 def figures():
@@ -80,13 +81,13 @@ def size(count):
     for unit in ("KB", "MB", "GB"):
         count /= 1000
         if count < 999.5 or unit == "GB":
-            return f"{count:.{2 if count < 9.995 else 1 if count < 99.95 else 0}f} {unit}"
+            return f"{numeral(count, f'.{2 if count < 9.995 else 1 if count < 99.95 else 0}f')} {unit}"
 
 
 def _row(found, turn):
     files, lines, most = found[TURNS][turn - 1], found[HISTORY][turn - 1], found[TURNS][-1]
     cells = "".join(f"<td>{esc(size(count))}{_BAR.format(share=100 * count / most)}</td>" for count in (files, lines))
-    return f'<tr><th scope="row">{turn}</th>{cells}<td>{esc(tr("{x:.1f} times as much", x=files / lines))}</td></tr>'
+    return f'<tr><th scope="row">{turn}</th>{cells}<td>{esc(tr("{x} times as much", x=numeral(files / lines, ".1f")))}</td></tr>'
 
 
 def _disk(rival, number):

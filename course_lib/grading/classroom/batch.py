@@ -92,19 +92,30 @@ def _runs_code(job):
 
 
 def _judged(todo, executor):
-    """(key, verdict) of each job as it is done. A stop drops those that have not begun."""
+    """(key, verdict) of each job as it is done. A worker that dies may take a verdict with it, so what is lost once is given out again."""
     with nullcontext(executor) if executor else ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
-        waiting = {pool.submit(judge, *job): key for key, job in todo.items()}
-        try:
-            for future in as_completed(waiting):
-                key = waiting[future]
+        for last in (False, True):
+            lost = {}
+            for key, future in _round(todo, pool):
                 try:
-                    yield key, json.loads(future.result())
-                except Exception as error:  # a worker that died too often
-                    yield key, dataclasses.asdict(Report(todo[key][0], UNCHECKED, problem=_stumbled(error)))
-        finally:
-            for future in waiting:
-                future.cancel()
+                    verdict = json.loads(future.result())
+                except Exception as error:
+                    lost[key] = todo[key]
+                    verdict = last and dataclasses.asdict(Report(todo[key][0], UNCHECKED, problem=_stumbled(error)))
+                if verdict:
+                    yield key, verdict
+            todo = lost
+
+
+def _round(todo, pool):
+    """(key, future) of each job as it comes to its end. A stop drops those that have not begun."""
+    futures = {pool.submit(judge, *job): key for key, job in todo.items()}
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 class _kept:

@@ -23,7 +23,7 @@ from ..driver import CHILD, RETURNED, Child, sandboxed
 from ..exercise import CannotCheck
 
 NOBODIES = 1_000_000_000  # users above this number are nobody's
-PROCESSES = 32
+PROCESSES = 8  # and threads; the driver's own child has two
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)  # of a virtual environment nothing is needed
 
 
