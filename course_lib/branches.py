@@ -24,6 +24,7 @@ from .moments import current, part
 from .places import NoSuchTurn, place  # noqa: F401  (found here, too)
 from .resume import close_turn, reconcile
 from .tools import result, says
+from .transcript import ids_in
 from .values import as_content, same
 
 NOTE = ("This run was taken back to turn {turn}. What its tools did after that is not undone and still stands: {effects}. "
@@ -71,7 +72,7 @@ def go_back_to(turn, point=None, *, folder="checkpoints", tools=None):
 def _keep_own_lineage(scene, latest):
     """A fork that goes back to before its fork point is a fork of that earlier turn from now on, and no second parent."""
     mine = lineage_of(latest)
-    if mine and mine != lineage_of(scene):
+    if "parent" in mine and mine != lineage_of(scene):
         turn, point = place(scene)
         scene["lineage"] = {**mine, "parent": {**mine["parent"], "turn": turn, "point": point, "tokensUsed": scene["tokensUsed"]}}
 
@@ -118,7 +119,7 @@ def family(folder="checkpoints"):
     mine = load_latest(folder=folder)
     found = {folder: mine}
     for other in sorted(folder.parent.iterdir()):
-        if other != folder and other.is_dir() and way_of(other) != "file" and lineage_of(mine):
+        if other != folder and other.is_dir() and way_of(other) != "file" and lineage_of(mine).get("family"):  # a fork of the lessons' own files has none
             try:
                 scene = load_latest(folder=other)
             except CourseError:  # a stranger's folder, or a broken one: nobody's branch
@@ -133,7 +134,7 @@ def _ancestors(folder, scene):
     found = family(folder) if "parent" in lineage_of(scene) else {}
     runs, chain = {lineage_of(each)["run"]: path for path, each in found.items()}, []
     while "parent" in lineage_of(scene) and lineage_of(scene)["parent"]["run"] in runs:
-        chain.insert(0, runs[lineage_of(scene)["parent"]["run"]])
+        chain.insert(0, runs.pop(lineage_of(scene)["parent"]["run"]))  # popped: a file that says it descends from itself must not send us round
         scene = found[chain[0]]
     return chain
 
@@ -194,8 +195,7 @@ def _is_stillborn(branch):
 
 
 def _ids(scene):
-    return {block["id"] for message in scene["messages"] if isinstance(message["content"], list)
-            for block in message["content"] if block["type"] == "tool_use"}
+    return {id for message in scene["messages"] for _, id in ids_in(message, "assistant", "tool_use")}
 
 
 def _in_words(effect):

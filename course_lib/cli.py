@@ -200,8 +200,9 @@ def check(args):
 
 
 def hint(args):
-    from course_lib.grading import catalogue
-    say(*(f"{number}. {text}" for number, text in enumerate(catalogue.hint(args.exercise), 1)))
+    from course_lib.grading import catalogue, feedback
+    steps, n = catalogue.hint(args.exercise)
+    say(*(f"{number}. {text}" for number, text in enumerate(steps, 1)), feedback.how_many(steps, n))
 
 
 def reset(args):

@@ -100,19 +100,20 @@ def differences(graded, expected):
     return [f"{place}: {found.get(place)} instead of {verdict}" for place, verdict in expected.items() if found.get(place) != verdict]
 
 
-def main(n):
+def main(n, *options):
+    unsafe = "--unsafe" in options
     with tempfile.TemporaryDirectory(prefix="course-class-") as name:
         folder, out = Path(name) / "handed in", Path(name) / "report"
         folder.mkdir()
-        expected = lay_out(folder, n)
+        expected = lay_out(folder, int(n))
         began, cpu = time.monotonic(), cpu_seconds()
-        graded = batch.grade(folder, out, unsafe="--unsafe" in sys.argv, progress=lambda done, total: print(f"\r{done} of {total}", end="", file=sys.stderr))
-        took, took_again = time.monotonic() - began, time.monotonic()
-        wrongly = differences(graded, expected)
-        batch.grade(folder, out)
-        took_again = time.monotonic() - took_again
-    print(f"\n{len(graded)} answers of {n} students, {n - len(wrongly)} of the {n} expected verdicts met: {took:.1f} s, {cpu_seconds() - cpu:.1f} CPU seconds, on {os.cpu_count()} cores with load "
-          f"{os.getloadavg()[0]:.1f}. Again, from the ledger: {took_again:.2f} s.", *wrongly, sep="\n")
+        graded = batch.grade(folder, out, unsafe=unsafe, progress=lambda done, total: print(f"\r{done} of {total}", end="", file=sys.stderr))
+        took, cpu, began = time.monotonic() - began, cpu_seconds() - cpu, time.monotonic()
+        batch.grade(folder, out, unsafe=unsafe)
+        again = time.monotonic() - began
+    wrongly = differences(graded, expected)
+    print(f"\n{len(graded)} answers of {n} students; of the {n} that were meant, {len(expected) - len(wrongly)} graded as meant. {took:.1f} s, {cpu:.1f} CPU seconds, "
+          f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}. Again, from the ledger: {again:.2f} s.", *wrongly, sep="\n")
     return bool(wrongly)
 
 
@@ -121,4 +122,4 @@ def cpu_seconds():
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(*sys.argv[1:]))

@@ -326,6 +326,11 @@ def test_a_sandbox_that_does_not_come_up_is_told_with_its_reason(monkeypatch, tm
 
 # --- stopped and gone on with ---------------------------------------------------------------
 
+def ledger_of(tmp_path):
+    path = tmp_path / "out" / "effects.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
 def forms(handed_in, n):
     for number in range(n):
         folder = handed_in(f"s{number:02}-4.1.py", FORM + f"# {number}")
@@ -341,7 +346,7 @@ def test_a_second_run_checks_only_what_the_first_did_not_come_to(handed_in, tmp_
 
     with Counting() as pool, pytest.raises(KeyboardInterrupt):
         batch.grade(folder, tmp_path / "out", executor=pool, progress=stop)
-    assert len(json.loads((tmp_path / "out" / "effects.json").read_text())) == 5
+    assert len(ledger_of(tmp_path)) == 5
     seen = []
     with Counting() as pool:
         graded = batch.grade(folder, tmp_path / "out", executor=pool, progress=lambda *each: seen.append(each))
@@ -364,13 +369,22 @@ def test_ctrl_c_stops_it_and_the_same_command_goes_on(sandbox, handed_in, tmp_pa
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Stopped. What was graded is kept" in out and "Traceback" not in err
-    kept = len(json.loads((tmp_path / "out" / "effects.json").read_text()))
+    kept = len(ledger_of(tmp_path))
     assert 0 < kept < 15
     done = course(folder, "--out", tmp_path / "out")
     assert done.returncode == 0 and done.stderr.startswith(f"{kept} of 15 answers\n") and "15 students: 10 correct, 5 not yet." in done.stdout
 
 
-@pytest.mark.parametrize("change", ["answer", "exercise", "grader", "language"])
+@pytest.mark.parametrize("out", [".", "report"])
+def test_a_report_in_the_folder_of_the_submissions_is_no_submission(handed_in, out):
+    folder = handed_in("ada-4.1.py", FORM)
+    for _ in range(2):
+        graded = batch.grade(folder, folder / out)
+        report.write(graded, folder / out)
+        assert outcomes(graded) == {("ada", "4.1"): CORRECT}
+
+
+@pytest.mark.parametrize("change", ["answer", "exercise", "grader", "language", "sandbox"])
 def test_an_answer_is_checked_anew_when_anything_that_counts_has_changed(handed_in, tmp_path, monkeypatch, change):
     folder = handed_in("ada.py", "# exercise 4.1\n{}")
     batch.grade(folder, tmp_path / "out")
@@ -379,8 +393,9 @@ def test_an_answer_is_checked_anew_when_anything_that_counts_has_changed(handed_
     if change == "language":
         use_language("pt_BR")
     try:
+        text = {"answer": "# exercise 4.1\n{'read_file': {}}", "exercise": "# exercise 2.1\n{}"}.get(change, "# exercise 4.1\n{}")
         with Counting() as pool:
-            batch.grade(handed_in("ada.py", {"answer": "# exercise 4.1\n{'read_file': {}}", "exercise": "# exercise 2.1\n{}"}.get(change, "# exercise 4.1\n{}")), tmp_path / "out", executor=pool)
+            batch.grade(handed_in("ada.py", text), tmp_path / "out", executor=pool, unsafe=change == "sandbox")
     finally:
         use_language("en")
     assert len(pool.jobs) == 1
@@ -406,15 +421,11 @@ def test_the_same_answer_of_two_students_is_checked_once_and_told_twice(handed_i
 
 
 class Dying(Executor):
-    """Loses every answer of which the text says so: each time, or the first time."""
-
-    def __init__(self):
-        self.seen = set()
+    """Loses every answer of which the text says so."""
 
     def submit(self, function, *args):
-        future, first = Future(), args not in self.seen
-        self.seen.add(args)
-        if "lost" in args[1] or first and "late" in args[1]:
+        future = Future()
+        if "lost" in args[1]:
             future.set_exception(RuntimeError("the worker died"))
         else:
             future.set_result(function(*args))
@@ -423,13 +434,20 @@ class Dying(Executor):
 
 def test_an_answer_whose_worker_died_is_not_counted_against_anybody_and_is_tried_again(handed_in, tmp_path):
     handed_in("ada-4.1.py", FORM + "# lost")
-    handed_in("cleo-4.1.py", FORM + "# late")
     folder = handed_in("ben-4.1.py", FORM)
-    found = dict((each.student, found) for each, found in batch.grade(folder, tmp_path / "out", executor=Dying()))
-    assert [found[name].outcome for name in ("ada", "ben", "cleo")] == [UNCHECKED, CORRECT, CORRECT] and "the worker died" in found["ada"].problem
+    found = {each.student: found for each, found in batch.grade(folder, tmp_path / "out", executor=Dying())}
+    assert (found["ada"].outcome, found["ben"].outcome) == (UNCHECKED, CORRECT) and "the worker died" in found["ada"].problem
+    assert len(ledger_of(tmp_path)) == 1
     with Counting() as pool:
         assert outcomes(batch.grade(folder, tmp_path / "out", executor=pool))["ada", "4.1"] == CORRECT
     assert len(pool.jobs) == 1
+
+
+def test_what_is_graded_is_on_disk_before_the_end(handed_in, tmp_path, monkeypatch):
+    monkeypatch.setattr(batch, "EVERY", 0)
+    kept = []
+    batch.grade(forms(handed_in, 4), tmp_path / "out", executor=Dying(), progress=lambda done, total: kept.append((done, len(ledger_of(tmp_path)))))
+    assert kept == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
 
 
 def test_a_worker_with_another_course_does_not_judge():

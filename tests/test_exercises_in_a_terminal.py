@@ -47,7 +47,7 @@ def test_a_program_begins_with_reset_and_is_checked(course, tmp_path):
 
 @pytest.mark.parametrize("words, said", [
     (("check", "4.1", "nowhere.py"), "nowhere.py can't be read: No such file"), (("check", "9.9", "binary"), "binary can't be read: it is no text"),
-    (("check", "9.9", "text"), "There is no exercise 9.9; there are 1.1"), (("hint", "4.1"), "check an answer to 4.1 first"),
+    (("check", "9.9", "text"), "There is no exercise 9.9; there are 1.1"), (("hint", "4.1"), "Try it first: change the answer to 4.1"),
     (("reset", "4.1", "no/folder.py"), "can't be written"), (("hint", "x\x1b[2J"), "There is no exercise")], ids=lambda value: value if isinstance(value, str) else "")
 def test_what_cannot_be_done_is_one_sentence_and_exit_code_1(course, tmp_path, words, said):
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")

@@ -120,13 +120,14 @@ def f(folder):
     os.remove(folder / "copy")
 """
     seen = []
-    calls(text, tmp_path, "f", tmp_path, on_file=lambda what, name: seen.append((what, name, sorted(os.listdir(tmp_path)))))
-    assert seen == [("open", "new", []), ("rename", "new", ["new"]), ("open", "copy", ["file"]),
-                    ("truncate", "copy", ["copy", "file"]), ("remove", "copy", ["copy", "file"])]
+    calls(text, tmp_path, "f", tmp_path, on_file=lambda what, *paths: seen.append((what, *paths, sorted(os.listdir(tmp_path)))))
+    new, file, copy = tmp_path / "new", tmp_path / "file", tmp_path / "copy"
+    assert seen == [("open", new, []), ("rename", new, file, ["new"]), ("open", copy, ["file"]),
+                    ("truncate", copy, ["copy", "file"]), ("remove", copy, ["copy", "file"])]
 
 
 def test_killed_before_its_rename_an_atomic_save_has_left_the_old_file(tmp_path):
-    def at_rename(what, name):
+    def at_rename(what, *paths):
         if what == "rename":
             raise Kill
 

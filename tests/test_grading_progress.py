@@ -46,14 +46,14 @@ def test_looking_at_an_empty_form_is_no_attempt_and_writes_nothing(file):
 def test_hints_climb_the_ladder_of_what_the_last_check_found_and_stay_at_its_top():
     catalogue.check("4.1", EMAIL_IS_FINE)
     ladder = catalogue.exercise("4.1").hints["adds"]
-    assert [catalogue.hint("4.1") for _ in range(3)] == [ladder[:1], ladder[:2], ladder]
+    assert [catalogue.hint("4.1") for _ in range(3)] == [(ladder[:1], 2), (ladder, 2), (ladder, 2)]
     catalogue.check("4.1", wrong("4.1", "read_file", "risk", "high"))
-    assert catalogue.hint("4.1") == catalogue.exercise("4.1").hints["risk-too-high"][:1]
+    assert catalogue.hint("4.1") == (catalogue.exercise("4.1").hints["risk-too-high"][:1], 2)
     assert progress.entry("4.1")["hints"] == {"adds": 2, "risk-too-high": 1}
 
 
 def test_there_is_no_hint_before_an_attempt_and_none_after_a_right_answer():
-    with pytest.raises(CourseError, match="check an answer to 4.1 first"):
+    with pytest.raises(CourseError, match="Try it first: change the answer to 4.1 and check it"):
         catalogue.hint("4.1")
     catalogue.check("4.1", catalogue.exercise("4.1").solution)
     with pytest.raises(CourseError, match="found nothing wrong"):

@@ -81,7 +81,7 @@ def test_a_mistake_is_told_in_one_sentence_with_the_line_it_is_in(tmp_path, capf
      "Your save_checkpoint was not called as it wants to be (TypeError: save_checkpoint() takes 1 positional argument but 2 were given); "),
     ("def run_tool_uses(content, tools): pass", "run_tool_uses", "Your run_tool_uses was not called as it wants to be (TypeError: run_tool_uses() got "),
     ("def run_tool_uses(content, tools, **rest): pass", "run_tool_uses", "The run broke off after your run_tool_uses gave None: TypeError: 'NoneType'"),
-    ("def load_effects(path): return [1]", "load_effects", "The run broke off after your load_effects gave [1]: TypeError: 'list' object"),
+    ("def load_effects(path): return [1]", "load_effects", "The run broke off after your load_effects gave [1]: AttributeError: 'list' object"),
     ("def helper(c):\n    return c[9]\ndef save_checkpoint(path, checkpoint): helper([])", "save_checkpoint",
      "Your helper raised IndexError: list index out of range, in line 4: return c[9]."),
     ("def kept(f):\n    return functools.wraps(f)(lambda *a: f(*a))\n@kept\ndef save_checkpoint(path, checkpoint): 1 / 0", "save_checkpoint",

@@ -39,15 +39,18 @@ def check(id, answer):
 
 
 def hint(id):
-    """The hints seen so far on what the last check found, one more than before. Raises CourseError where nothing is wrong yet."""
+    """The hints seen so far on what the last check found, one more than before, and how many there are: ``(steps, n)``.
+
+    Raises CourseError where nothing is wrong yet.
+    """
     hints, known = exercise(id).hints, progress.entry(id)
     ladder = known["ladder"]
     if ladder not in hints:
         raise CourseError(tr("The last check of {id} found nothing wrong; there is nothing to hint at.", id=id) if known["attempts"] else
-                          tr("A hint goes by what a check has found: check an answer to {id} first.", id=id))
+                          tr("Try it first: change the answer to {id} and check it. A hint goes by what the check finds, so even a guess will do.", id=id))
     seen = min(known["hints"].get(ladder, 0) + 1, len(hints[ladder]))
     progress.update(id, hints={**known["hints"], ladder: seen})
-    return [tr(step) for step in hints[ladder][:seen]]
+    return [tr(step) for step in hints[ladder][:seen]], len(hints[ladder])
 
 
 def solution(id):

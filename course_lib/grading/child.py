@@ -177,21 +177,22 @@ def watcher(channel):
     parent = os.getppid()
     spared = {parent, 1, -1, os.getpgid(parent) if hasattr(os, "getpgid") else parent}
     writing = os.O_WRONLY | os.O_RDWR
-    kinds = {"os.rename": "rename", "os.remove": "remove", "os.truncate": "truncate", "os.link": "link"}
+    kinds = {"os.rename": ("rename", 2), "os.remove": ("remove", 1), "os.truncate": ("truncate", 1), "os.link": ("link", 2)}
 
     def watch(event, args):
         if event == "open":
             if isinstance(args[2], int) and args[2] & writing and args[0] != os.devnull:
-                channel.ask({"file": "open", "name": name_of(args[0])})
+                channel.ask({"file": "open", "paths": [place_of(args[0])]})
         elif event in ("os.kill", "os.killpg") and args[0] in spared:
             raise PermissionError("an answer may not end the process that checks it")
         elif event in kinds:
-            channel.ask({"file": kinds[event], "name": name_of(args[0])})
+            kind, paths = kinds[event]
+            channel.ask({"file": kind, "paths": list(map(place_of, args[:paths]))})
     return watch
 
 
-def name_of(path):
-    return os.path.basename(os.fsdecode(path)) if isinstance(path, (str, bytes, os.PathLike)) else str(path)
+def place_of(path):
+    return os.path.abspath(os.fsdecode(path)) if isinstance(path, (str, bytes, os.PathLike)) else str(path)
 
 
 if __name__ == "__main__":

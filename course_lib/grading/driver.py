@@ -109,8 +109,9 @@ class Child:
     loaded: the Ended of running the answer's own text. names: what the text defines, ``{name: is it a
     function}``, in its order. Raises CannotCheck where the process can't be started.
 
-    on_file: called as on_file(what, name) before each file call that changes something ("open",
-    "rename", "remove", "truncate", "link"), and may raise Kill. It may be changed at any time.
+    on_file: called as on_file(what, path), of "rename" and "link" as on_file(what, path, to), before each
+    file call that changes something ("open", "rename", "remove", "truncate", "link"), and may raise
+    Kill. The paths are as the child says them. It may be changed at any time.
     """
 
     def __init__(self, text, folder, *, on_file=None):
@@ -192,7 +193,7 @@ class Child:
     def _answer(self, said):
         if "file" in said:
             if self.on_file:
-                self.on_file(str(said["file"])[:40], str(said.get("name"))[:200])
+                self.on_file(str(said["file"])[:40], *_paths(said))
             return self._say({"go": True})
         number, args, kwargs = said.get("ask"), said.get("args"), said.get("kwargs")
         if not (type(number) is int and 0 <= number < len(self._functions) and isinstance(args, list) and isinstance(kwargs, dict)):
@@ -292,6 +293,12 @@ def _names(value):
         return {str(name): is_callable is True for name, is_callable in value}
     except (TypeError, ValueError):
         return {}
+
+
+def _paths(said):
+    """The one or two paths of a file call."""
+    paths = said.get("paths")
+    return [Path(str(path)[:4000].replace("\0", "")) for path in (paths if isinstance(paths, list) and len(paths) in (1, 2) else [paths])]
 
 
 def _word(text, longest):

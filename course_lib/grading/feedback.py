@@ -58,6 +58,11 @@ def in_full(report):
     return [(name, text) for name, text in found if text]
 
 
+def how_many(steps, n):
+    """How far up a ladder of n hints one has come."""
+    return tr("({seen} of {n})", seen=len(steps), n=n) if len(steps) < n else tr("({seen} of {n}; there are no more on this)", seen=n, n=n)
+
+
 def _line(finding):
     text = f"{SIGNS[finding.verdict]} {_esc(says(finding))}"
     return f"<li><b>{text}</b></li>" if finding.verdict == FAIL else f"<li>{text}</li>"

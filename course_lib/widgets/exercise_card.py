@@ -11,9 +11,9 @@ from IPython import get_ipython
 
 from ..errors import CourseError
 from ..grading import catalogue, progress
-from ..grading.feedback import as_html
+from ..grading.feedback import as_html, how_many
 from ..grading.exercise import NotAttempted
-from ..grading.forms.form import Form, read
+from ..grading.forms.form import Form, as_dict
 from ..grading.report import NOT_ATTEMPTED
 from ..scenarios.student import PARTS
 from ..words import tr
@@ -90,8 +90,8 @@ class ExerciseCard(View):
 
     def hint(self):
         """One hint more on what the last check found."""
-        hints = catalogue.hint(self.exercise.id)
-        self.more.value = _status(f"<p><b>{esc(tr('Hints so far'))}</b></p>" + _list(map(prose, hints)))
+        steps, n = catalogue.hint(self.exercise.id)
+        self.more.value = _status(f"<p><b>{esc(tr('Hints so far'))}</b> {esc(how_many(steps, n))}</p>" + _list(map(prose, steps)))
 
     def solution(self):
         """The worked answer; after an attempt."""
@@ -210,10 +210,9 @@ def prose(text):
 def plain_answer(given):
     """A form's answer as a dict, whether it was given as one or as text; None where there is none."""
     try:
-        given = read(given) if isinstance(given, str) else given
+        return as_dict(given)
     except NotAttempted:
         return None
-    return given if isinstance(given, dict) else None
 
 
 def _kept(id):

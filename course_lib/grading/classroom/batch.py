@@ -2,7 +2,7 @@
 
 Answers travel as text and verdicts come back as JSON, so a worker may be on another machine. The
 ledger is the course's own: ``{key: {"name": "check", "result": report, ...}}``, where the key is
-made of the answer, the exercise, the language and the grader. It is written once a second: what a
+made of the answer, the exercise, the language, the grader and whether there was a sandbox. It is written once a second: what a
 kill takes is graded again, which does nothing twice that could hurt. (lessons 4 and 6)
 """
 import dataclasses
@@ -40,7 +40,7 @@ def grade(folder, out, *, executor=None, unsafe=False, progress=lambda done, tot
     stopped. executor: where the checks run; without one, threads of this process. unsafe: run
     programs without a sandbox. progress: called after each answer. Raises CourseError.
     """
-    submissions, setting = find(folder), (language_in_use(), grader(), unsafe)
+    submissions, setting = find(folder, leave_out=(Path(out), Path(out) / FILE)), (language_in_use(), grader(), unsafe)
     jobs = {_key(each, *setting): (each.exercise, each.text, *setting) for each in submissions if not each.problem}
     with _kept(Path(out) / FILE) as (known, save):
         verdicts = {key: known[key]["result"] for key in jobs if key in known}
@@ -82,9 +82,9 @@ def grader():
     return hashlib.sha256(b"\0".join([repr(sys.version_info[:2]).encode(), *parts])).hexdigest()
 
 
-def _key(submission, language, version, unsafe):
-    # whether there was a sandbox is no part of it: a verdict is the same with and without
-    return hashlib.sha256(json.dumps([submission.exercise, submission.text, language, version]).encode()).hexdigest()
+def _key(submission, *setting):
+    # Whether there was a sandbox is part of it: without one a program could have written verdicts itself.
+    return hashlib.sha256(json.dumps([submission.exercise, submission.text, *setting]).encode()).hexdigest()
 
 
 def _runs_code(job):
@@ -92,30 +92,20 @@ def _runs_code(job):
 
 
 def _judged(todo, executor):
-    """(key, verdict) of each job as it is done. A worker that dies may take a verdict with it, so what is lost once is given out again."""
+    """(key, verdict) of each job as it is done. A stop drops those that have not begun."""
     with nullcontext(executor) if executor else ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
-        for last in (False, True):
-            lost = {}
-            for key, future in _round(todo, pool):
+        futures = {pool.submit(judge, *job): key for key, job in todo.items()}
+        try:
+            for future in as_completed(futures):
+                key = futures[future]
                 try:
                     verdict = json.loads(future.result())
-                except Exception as error:
-                    lost[key] = todo[key]
-                    verdict = last and dataclasses.asdict(Report(todo[key][0], UNCHECKED, problem=_stumbled(error)))
-                if verdict:
-                    yield key, verdict
-            todo = lost
-
-
-def _round(todo, pool):
-    """(key, future) of each job as it comes to its end. A stop drops those that have not begun."""
-    futures = {pool.submit(judge, *job): key for key, job in todo.items()}
-    try:
-        for future in as_completed(futures):
-            yield futures[future], future
-    finally:
-        for future in futures:
-            future.cancel()
+                except Exception as error:  # a worker that died, and nobody gave its work to another
+                    verdict = dataclasses.asdict(Report(todo[key][0], UNCHECKED, problem=_stumbled(error)))
+                yield key, verdict
+        finally:
+            for future in futures:
+                future.cancel()
 
 
 class _kept:

@@ -28,6 +28,7 @@ html { background: var(--paper); color: var(--ink); }
 body { font: 1rem/1.5 system-ui, sans-serif; background: var(--paper); max-width: 72rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; } .wide:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 table { border-collapse: collapse; overflow-wrap: normal; }
+.wide td { min-width: 7rem; }
 th, td { border: 1px solid var(--line); padding: 0.25rem 0.6rem; text-align: left; vertical-align: top; } thead th { background: var(--soft); }
 a { color: var(--link); } article { border-top: 1px solid var(--line); margin-top: 1.5rem; } article section { margin-left: 1rem; }
 @media print { .wide { overflow: visible; } article { break-inside: avoid; } }

@@ -38,11 +38,11 @@ class Submission:
     problem: str = ""
 
 
-def find(folder):
-    """Every Submission in a folder, by student and exercise. Raises CourseError where there is nothing to grade."""
-    folder = Path(folder)
+def find(folder, *, leave_out=()):
+    """Every Submission in a folder, by student and exercise; leave_out: Paths that are not a student's. Raises CourseError where there is nothing to grade."""
+    folder, ours = Path(folder), {path.absolute() for path in leave_out}
     try:
-        entries = sorted(path for path in folder.iterdir() if not _is_hidden(path))
+        entries = sorted(path for path in folder.iterdir() if not _is_hidden(path) and path.absolute() not in ours)
     except OSError as error:
         raise CourseError(tr("{folder} can't be read: {why}; give the folder that holds the submissions.", folder=folder, why=reason(error))) from error
     found = [submission for entry in entries for submission in _of(entry, folder)]

@@ -3,6 +3,7 @@ import errno
 import io
 import json
 import os
+import re
 import stat
 import tempfile
 import tokenize
@@ -179,10 +180,20 @@ def because(key, says, right, wrong):
     return check
 
 
-def is_own_error(answer, ended):
-    """Whether a call ended with an error that the answer raises itself, in words, rather than one that it stumbled over."""
-    line = answer.line(ended.line or 0)
-    return ended.status == RAISED and line.startswith("raise ") and len(ended.text.split()) > 2
+def no_own_error(answer, ended, name):
+    """How a call ended and why that is no error which the answer raises itself, in words; None where it is one."""
+    if ended.status != RAISED:
+        return outcome(answer, ended, name)
+    if not re.search(r"(^|[:;] *)(raise|assert) +[^\s#]", answer.line(ended.line or 0)):
+        return tr("{what}; Python raised that, not a raise of yours", what=outcome(answer, ended, name))
+    if not any(re.search(r"[^\W\d_]{2}", word) and "/" not in word and "\\" not in word for word in ended.text.split()):  # a path is no word
+        return tr("{what}; you raise it, and its text has no word that says what is wrong", what=outcome(answer, ended, name))
+    return None
+
+
+def outcome(answer, ended, name):
+    """How a call ended, in a sentence, whether it gave something or not."""
+    return tr("{name} gave {value}", name=name, value=shown(ended.value)) if ended.status == RETURNED else answer.words(ended, name)
 
 
 # An answer may have put a link where a file was: it is neither read nor written through.

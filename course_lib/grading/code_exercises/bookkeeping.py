@@ -9,6 +9,7 @@ from .fakes import Tools, block, kill, tells
 LEDGER_HINTS = {
     "unpaired": [mark("The API wants a tool_result for each tool_use, under its id, in the same order."), mark("Which blocks does your loop skip without appending anything?")],
     "shape": [mark("Open effects.json in an editor: it should be one JSON object with an entry for each id.")],
+    "content-form": [mark("What may stand in the content of a tool_result, and what did the tool return?"), mark("as_text in the cell makes text of whatever a tool gives: \"content\": as_text(output)")],
     "not-run": [mark("Follow one block through your loop: where is tools[block[\"name\"]] called, and how often?"), mark("The ledger is empty here, so this call has to run, and once.")],
     "other-result": [mark("What did the tool return, and what do you put into content?"), mark("\"content\": as_text(output)")],
     "no-entry": [mark("The tool has run. What is on disk that says so?"), mark("After the tool has returned: put an entry under block[\"id\"] into the dict, and save it."),
@@ -48,7 +49,15 @@ def run(answer, folder, content, tools, scenario=None, approve=yes, child=None):
     wanted = [b["id"] for b in content if b["type"] == "tool_use"]
     if ids != wanted or any(b.get("type") != "tool_result" for b in given):
         slip("unpaired", shown(given), tr("a list with one tool_result for each tool_use, in the same order, under the same ids: {ids}", ids=", ".join(wanted)))
+    for content in [b.get("content", "") for b in given]:
+        if not (isinstance(content, str) or isinstance(content, list) and all(map(_is_block, content))):
+            slip("content-form", tr("content is {value}", value=shown(content)), tr("content is text, or a list of blocks such as {block}", block='{"type": "text", "text": "…"}'),
+                 tr("The API takes nothing else there. It refuses the next request with an error 400, and the run has come to its end."), scenario)
     return given
+
+
+def _is_block(value):
+    return isinstance(value, dict) and isinstance(value.get("type"), str) and (value["type"] != "text" or isinstance(value.get("text"), str))
 
 
 def ledger(folder):
@@ -91,13 +100,22 @@ def recorded(policy):
         if entry is None:
             slip("no-entry", tr("the entries' ids are {ids}", ids=", ".join(ledger(folder)) or "–"), tr("an entry under {id}", id=first["id"]), story, incident)
         if not isinstance(entry, dict) or entry.get("name") != "create_ticket" or not tells(entry.get("result"), ticket):
-            slip("placeholder", shown(entry), tr("name is create_ticket, and result is what the tool gave: {value}", value=shown(ticket)),
-                 tr("A resume finds the entry and hands its result to the model, which then works on with something that the tool never said."),
-                 f"{policy}/after-effect-write:2")
+            slip("placeholder", tr("the entry under {id} is {entry}", id=first["id"], entry=shown(entry)),
+                 tr("the entry is {form}", form=shown({"name": "create_ticket", "result": ticket})) + tr("; other keys beside them are yours"),
+                 _told_by(entry, ticket), f"{policy}/after-effect-write:2")
         if not at_second or first["id"] not in at_second[0]:
             slip("late", tr("two calls in one response: when the second one began, the first one's entry was not on disk"),
                  tr("the entry is written at once, before anything else is begun"), story, incident)
     return check
+
+
+def _told_by(entry, ticket):
+    """What comes of an entry that lacks something."""
+    if not isinstance(entry, dict) or "result" not in entry:
+        return tr("A program reads the ledger after a crash and looks into the entry for its result. There is none, so it can't answer the call.")
+    if not tells(entry["result"], ticket):
+        return tr("A resume finds the entry and hands its result to the model, which then works on with something that the tool never said.")
+    return tr("After a crash somebody reads the ledger to see what has happened. This entry doesn't say that it was create_ticket.")
 
 
 def after_success(policy):

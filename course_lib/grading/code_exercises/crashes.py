@@ -1,19 +1,33 @@
-"""Is a save atomic? It is killed at every file call, and in the middle of its bytes, and watched from outside."""
+"""Is a save atomic? It is killed at every file call, and in the middle of its bytes, and watched from outside.
+
+Right after a rename needs no kill: what a file has then, its temp file had right before.
+"""
 import json
 import os
+from pathlib import Path
 
-from ...words import tr
-from ..driver import Kill
-from .answer import put, read, slip
+from ...words import mark, tr
+from ..driver import RETURNED, Kill
+from .answer import outcome, put, read, slip
 
 MOST = 12  # file calls of one save that are tried
+SAVE_HINTS = {
+    "unflushed": [mark("When the temp file got its new name: how many of its bytes were in the file, and how many still in the process?"),
+                  mark("What you write waits in a buffer, and is in the file for sure when the file has been closed."),
+                  mark("os.replace belongs below the with block, not into it.")],
+    "elsewhere": [mark("A rename within one disk changes a name. What would it have to do from one disk to another?"),
+                  mark("Put the temp file into the folder of the real one, such as f\"{path}.tmp\".")],
+    "stale": [mark("A save was killed on its way. What has it left in the folder, and what does the next save do about that?"),
+              mark("Open the temp file with \"w\": that takes an old one's place. \"x\" refuses to.")],
+}
 
 
-def check_atomic(answer, name, file, old, new, args, scenario=None):
-    """Leave with a slip unless ``name`` replaces a file whole, at any instant of its work.
+def check_atomic(answer, name, file, old, new, args, scenario=None, is_stray=lambda other: False):
+    """Leave with a slip unless ``name`` replaces a file whole, at any instant of its work, and saves again after a kill.
 
     file: folder → the path it is to write. old, new: two values; args: (path, value) → what it is
-    called with. A second name for the old file shows whether the save wrote into it.
+    called with. is_stray: the name of a file beside it → whether a loader would take that for one.
+    A second name for the old file shows whether the save wrote into it.
     """
     path, witness = file(answer.folder()), answer.kept / "witness"
     answer.call(name, *args(path, old))
@@ -21,21 +35,54 @@ def check_atomic(answer, name, file, old, new, args, scenario=None):
     if before is None:
         slip("nothing-saved", tr("{name} came back, and there is no {file}", name=name, file=path.name), tr("the file is there when the function has returned"))
     linked = _link(path, witness)
-    answer.process.on_file = lambda *call: calls.append(call)
+    answer.process.on_file = lambda what, on, to=None: calls.append((what, on, _given(path, on) if what == "rename" and to == path else None))
     answer.call(name, *args(path, new))
     answer.process.on_file, after = None, read(path)
     size = len(after or b"")
-    if witness.read_bytes() != before if linked else _killed(answer, name, file, before, args, new, None, size // 2) not in (before, after):
+    if witness.read_bytes() != before if linked else read(_killed(answer, name, file, before, args, new, None, size // 2)) not in (before, after):
         _torn(answer, name, file, before, size, args, new, scenario)
-    for n in range(1, min(len(calls), MOST) + 1):
-        left = _killed(answer, name, file, before, args, new, n)
+    for n, (what, on, given) in enumerate(calls[:MOST], 1):
+        if given is _ELSEWHERE:
+            slip("elsewhere", tr("the temp file lies in another folder: {path}", path=on), tr("the temp file lies beside {file}, in the same folder", file=path.name),
+                 tr("os.replace can't rename from one disk to another. It went well here; on a machine where that folder is on a disk of its own, every save ends in an OSError."))
+        killed = _killed(answer, name, file, before, args, new, n)
+        left = read(killed)
         if left not in (before, after):
-            what, on = calls[n - 1]
             slip("gap" if left is None else "in-place",
-                 tr("killed just before the call {call} on {on}, it left {file} {state}", call=what, on=on, file=path.name, state=_state(left)),
+                 tr("killed just before the call {call} on {on}, it left {file} {state}", call=what, on=on.name, file=path.name, state=_state(left)),
                  tr("at every instant {file} is the old file, whole, or the new one, whole", file=path.name),
                  tr("The old file was there. The save began, and the process was killed on the way. Whoever looks now finds neither the old state nor the new one."),
                  scenario)
+        if given not in (None, before, after):
+            slip("unflushed",
+                 tr("killed right after {temp} was renamed to {file}, it left {file} {state}", temp=on.name, file=path.name,
+                    state=tr("with {n} of its {all} bytes", n=len(given), all=size) if given else tr("empty")),
+                 tr("the temp file has all its bytes, and is closed, before it gets the name {file}", file=path.name),
+                 tr("What Python writes waits in the process until the file is closed. The rename came first, then the kill, and the bytes went with the process. "
+                    "The old file is gone, and the new one is not all there."))
+        _check_what_is_left(answer, name, killed, what, on, args, before, new, is_stray)
+
+
+def _given(path, temp):
+    """What a rename gives the file: the temp file's bytes. None where they can't be read, _ELSEWHERE where it lies outside of the file's folder."""
+    return read(temp) if Path(os.path.realpath(temp.parent)).is_relative_to(path.parent) else _ELSEWHERE
+
+
+_ELSEWHERE = object()
+
+
+def _check_what_is_left(answer, name, path, what, on, args, before, new, is_stray):
+    """After a kill: nothing beside the file looks like one, and the next save gets through."""
+    strays = sorted(other.name for other in path.parent.iterdir() if other != path and is_stray(other.name))
+    if strays:
+        slip("stray", tr("killed just before the call {call} on {on}, it left {names} beside {file}", call=what, on=on.name, names=", ".join(strays), file=path.name),
+             tr("the temp file has a name that nobody takes for a saved turn"),
+             tr("The save was killed and its temp file stayed. It has a turn's name, so the next resume takes it for one: a turn that never was, and perhaps half of it."))
+    ended = answer.process.call(name, *args(path, new))
+    if ended.status != RETURNED or read(path) == before:
+        slip("stale", tr("a save was killed just before the call {call} on {on}; the next one: {how}", call=what, on=on.name, how=outcome(answer, ended, name)),
+             tr("the next save gets through, whatever a killed one has left"),
+             tr("One save was killed and left its temp file behind. From then on no save gets through any more: the run can't be gone on with."))
 
 
 def _link(path, witness):
@@ -51,7 +98,7 @@ def _link(path, witness):
 
 
 def _torn(answer, name, file, before, size, args, new, scenario):
-    left = _killed(answer, name, file, before, args, new, None, size // 2)
+    left = read(_killed(answer, name, file, before, args, new, None, size // 2))
     slip("in-place",
          tr("the save opens {file} itself and writes into it; killed in the middle of the write, it left {file} {state}",
             file=file(answer.kept).name, state=_state(left)),
@@ -61,10 +108,10 @@ def _torn(answer, name, file, before, size, args, new, scenario):
 
 
 def _killed(answer, name, file, before, args, new, at_call, at_byte=None):
-    """The file's bytes after a kill at a file call, or at a byte; None where the file is gone."""
+    """Kill a save at a file call, or at a byte. Gives the file's path in the folder of its own in which that was done."""
     path, seen = file(answer.folder()), []
 
-    def on_file(what, on):
+    def on_file(what, *paths):
         seen.append(what)
         if len(seen) == at_call:
             raise Kill
@@ -74,7 +121,7 @@ def _killed(answer, name, file, before, args, new, at_call, at_byte=None):
         if at_byte is not None:
             child.dies_at_byte(at_byte)
         child.call(name, *args(path, new))
-    return read(path)
+    return path
 
 
 def _state(data):

@@ -5,7 +5,7 @@ from fractions import Fraction
 from ...scenarios.interruption import simulate
 from ...words import mark, tr
 from ..driver import RETURNED
-from .answer import code_exercise, criterion, is_own_error, runs, shown, slip
+from .answer import code_exercise, criterion, no_own_error, outcome, runs, shown, slip
 
 CLOSE = 1e-9  # of exact values, as a ratio
 RUNS = 4000  # of a simulation; its average is then within a tenth of the truth, nearly always: turns of a run scatter about as far as their average
@@ -69,8 +69,9 @@ def refused(answer):
         for p in (-0.1, 1, 1.5):
             args = (5, p, 0.1)[:3 if name == "pays_off" else 2]
             ended = answer.process.call(name, *args)
-            if not is_own_error(answer, ended) or "ValueError" not in (ended.error, *ended.kinds):
-                slip("refused", f"{name}{args}: {shown(ended.value) if ended.status == RETURNED else answer.words(ended, name)}", tr("a ValueError that you raise, with a sentence"))
+            fault = no_own_error(answer, ended, name)
+            if fault or "ValueError" not in (ended.error, *ended.kinds):
+                slip("refused", f"{name}{args}: {fault or outcome(answer, ended, name)}", tr("a ValueError that you raise, with a sentence"))
 
 
 @criterion("pays_off", mark("Checkpoints pay off where they cost strictly less, what saving costs counted in."))

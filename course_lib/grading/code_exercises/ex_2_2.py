@@ -4,8 +4,8 @@ import json
 from ...transcript import check_transcript
 from ...words import mark, tr
 from ..driver import RETURNED, Fake, Response
-from .answer import because, code_exercise, criterion, is_own_error, put, read, runs, shown, slip
-from .crashes import check_atomic
+from .answer import because, code_exercise, criterion, no_own_error, outcome, put, read, runs, shown, slip
+from .crashes import SAVE_HINTS, check_atomic
 from .fakes import Tools, kill, tells
 
 TORN = "sales-report/write_report/lesson-6/mid-save-a:1"
@@ -109,8 +109,8 @@ def point_b(answer):
 @criterion("missing", mark("No file: an error that says that there is nothing to resume from."))
 def missing(answer):
     ended = answer.process.call("load_checkpoint", file(answer.folder()))
-    if not is_own_error(answer, ended):
-        slip("missing", _what(answer, ended), tr("an error that you raise, with a sentence for the person who reads it: what is missing, and what to do"),
+    if fault := no_own_error(answer, ended, "load_checkpoint"):
+        slip("missing", fault, tr("an error that you raise, with a sentence for the person who reads it: what is missing, and what to do"),
              tr("Somebody asks for a resume in a folder where nothing ever ran, and should be told just that."))
 
 
@@ -130,8 +130,8 @@ def _check_cut(answer, path, checkpoint, no_file, cut, whole):
     ended = answer.process.call("load_checkpoint", path)
     if ended.status == RETURNED and ended.value == checkpoint:  # all that was cut off is white space
         return
-    if not is_own_error(answer, ended):
-        slip("torn", tr("cut off after {n} of {all} bytes: {how}", n=cut, all=whole, how=_what(answer, ended)),
+    if fault := no_own_error(answer, ended, "load_checkpoint"):
+        slip("torn", tr("cut off after {n} of {all} bytes: {how}", n=cut, all=whole, how=fault),
              tr("an error that you raise, with a sentence that says what to do"),
              tr("A save was cut off in the middle. The resume goes on with a state that was never saved, or ends in words that help nobody."))
     if ended.text == no_file.text:
@@ -145,8 +145,10 @@ def version(answer):
     for wrong in WRONG_VERSIONS:
         put(path, {**scene(answer), "version": wrong}).close()
         ended = answer.process.call("load_checkpoint", path)
-        if not is_own_error(answer, ended) or not (str(wrong) in ended.text or json.dumps(wrong) in ended.text):
-            slip("version", tr("version {version}: {how}", version=json.dumps(wrong), how=_what(answer, ended)), tr("an error that you raise, and {version} stands in it", version=json.dumps(wrong)),
+        fault = no_own_error(answer, ended, "load_checkpoint")
+        if fault or not (str(wrong) in ended.text or json.dumps(wrong) in ended.text):
+            slip("version", tr("version {version}: {how}", version=json.dumps(wrong), how=fault or outcome(answer, ended, "load_checkpoint")),
+                 tr("an error that you raise, in words, and {version} stands in it", version=json.dumps(wrong)),
                  tr("The file was written by another program than this one. Read as if it were ours, it is half right and half wrong."))
     without = scene(answer)
     del without["version"]
@@ -173,7 +175,7 @@ def unsavable(answer):
         child.run(SAVE_A_SET)
         ended = child.call("save_what_no_file_can_hold", path, scene(answer, 4))
     if read(path) != before or ended.status == RETURNED:
-        slip("unsavable", tr("messages held a set, which JSON has no form for: {how}", how=_what(answer, ended)) + ("" if read(path) == before else tr("; the old file is gone or changed")),
+        slip("unsavable", tr("messages held a set, which JSON has no form for: {how}", how=outcome(answer, ended, "save_checkpoint")) + ("" if read(path) == before else tr("; the old file is gone or changed")),
              tr("an error, and the old file as it was"), tr("One bad value, and the last good state is lost with it."))
 
 
@@ -208,13 +210,9 @@ def _check_fields(found, model, *, turns, requests, messages):
 def _refused(answer, path, value, what):
     put(path, value).close()
     ended = answer.process.call("load_checkpoint", path)
-    if not is_own_error(answer, ended):
-        slip("shape", f"{what}: {_what(answer, ended)}", tr("an error that you raise, with a sentence that says what is wrong with the file"),
+    if fault := no_own_error(answer, ended, "load_checkpoint"):
+        slip("shape", f"{what}: {fault}", tr("an error that you raise, with a sentence that says what is wrong with the file"),
              tr("The loop goes on with this, and stumbles later, somewhere else, over something that nobody connects with the file."))
-
-
-def _what(answer, ended):
-    return tr("load_checkpoint gave {value}", value=shown(ended.value)) if ended.status == RETURNED else answer.words(ended, "load_checkpoint")
 
 
 _own = [mark("Which error comes out, and would the person who gets it know what to do?"), mark("Catch it, and raise one of your own with a sentence: what is wrong, where, what to do.")]
@@ -231,6 +229,7 @@ EXERCISE = code_exercise(
          "d": mark("The tool may have sent an e-mail before it died. Is that lost as well?")}),
      round_trip, atomic, runs_through, point_a, point_b, missing, torn, version, shape, unsavable),
     {
+        **SAVE_HINTS,
         "because-in-place": [mark("TornWriteLab in lesson 2 kills such a write at every byte. What does it leave?"), mark("What has become of the old content when the first byte of the new one is written?")],
         "because-only-b": [mark("Draw the turn as a line: response, tool, result, save. Kill it during the tool: what was last written, and when?"), mark("What can a second process know of a call that was named after the last save?")],
         "round-trip": [mark("Save, load, and compare character by character."), mark("Write and read with encoding=\"utf-8\".")],

@@ -1,7 +1,8 @@
 """Exercise 4.2: an effects ledger for a run_tool_uses that has none. (lesson 4)"""
 from ...words import mark, tr
-from .answer import TEXTS, code_exercise, criterion, put, runs, shown, slip
-from .crashes import check_atomic
+from ..driver import RAISED
+from .answer import TEXTS, code_exercise, criterion, outcome, put, runs, shown, slip
+from .crashes import SAVE_HINTS, check_atomic
 from .fakes import Tools, tells
 from .proofs import check_proof, functions
 from .bookkeeping import LEDGER_HINTS, a_call, a_ticket, after_success, file, ledger, recorded, run, runs_once
@@ -26,9 +27,10 @@ def run_tool_uses(content, tools, *, effects_path, approve=None):
 
 @criterion("no_file", mark("load_effects gives an empty dict where there is no file."))
 def no_file(answer):
-    given = answer.call("load_effects", file(answer.folder()))
-    if given != {}:
-        slip("no-file", shown(given), "{}", tr("A first run has no effects.json. It asks the ledger before its first tool call and gets no dict to look into."))
+    ended = answer.process.call("load_effects", file(answer.folder()))
+    stumbled = ended.status == RAISED and ended.error != "SystemExit"
+    if stumbled or answer.got(ended, "load_effects") != {}:
+        slip("no-file", outcome(answer, ended, "load_effects"), "{}", tr("A first run has no effects.json. It asks the ledger before its first tool call and gets no dict to look into."))
 
 
 @criterion("round_trip", mark("What save_effects wrote, load_effects gives back."))
@@ -104,6 +106,7 @@ EXERCISE = code_exercise(
     (runs("load_effects", "save_effects", "run_tool_uses"), no_file, round_trip, atomic, runs_once, recorded(POLICY), after_success(POLICY), replay, by_id, proof),
     {
         **LEDGER_HINTS,
+        **SAVE_HINTS,
         "no-file": [mark("The very first run of a task has no ledger yet. Is that an error?"),
                     mark("open raises FileNotFoundError. Catch that one, and only that one."), mark("except FileNotFoundError: return {}")],
         "round-trip": [mark("Save two entries, load them, and compare what you get with what you gave."),

@@ -1,10 +1,11 @@
 """Exercise 5.2: from one checkpoint file to one a turn, so that a run can go back. (lesson 5)"""
 import json
+import re
 
 from ...words import mark, tr
 from ..driver import RETURNED
-from .answer import TEXTS, code_exercise, criterion, is_own_error, put, read, runs, shown, slip
-from .crashes import check_atomic
+from .answer import TEXTS, code_exercise, criterion, no_own_error, outcome, put, read, runs, shown, slip
+from .crashes import SAVE_HINTS, check_atomic
 from .proofs import check_proof, functions
 
 SOLUTION = functions((TEXTS / "ex_5_2_solution.py").read_text(encoding="utf-8"), "save_turn", "load_latest", "rewind_to", "_saved", "_load")
@@ -21,7 +22,9 @@ def rewind_to(folder, turn):
     return scene
 '''
 # What else lies in such a folder; none of it is a turn, though each comes last in some order.
-STRANGERS = ["turn-099-B.json.tmp", "turn-099-B.json.4f2a9c01be77.tmp", "turn-099-B.json.bak", "xturn-099-B.json", "turn-last-B.json", "zz-notes.json", "effects.json"]
+STRANGERS = {"turn-099-B.json.tmp": mark("the temp file of a save that was killed"), "turn-099-B.json.4f2a9c01be77.tmp": mark("the temp file of a save that was killed"),
+             "turn-099-B.json.bak": mark("somebody's copy"), "xturn-099-B.json": mark("somebody's copy"), "turn-last-B.json": mark("somebody's copy"),
+             "zz-notes.json": mark("somebody's notes"), "effects.json": mark("a ledger"), "rewound-1": mark("a folder")}
 
 
 def scene(answer, turn, point="B"):
@@ -64,10 +67,11 @@ def turn_files(answer):
 @criterion("atomic", mark("Killed at any instant, a save leaves each turn's file as it was or as it will be."))
 def atomic(answer):
     old, new = scene(answer, 3), {**scene(answer, 3), "tokensUsed": 999}
-    check_atomic(answer, "save_turn", lambda folder: folder / "turn-003-B.json", old, new, lambda path, checkpoint: (path.parent, checkpoint, "B"))
+    check_atomic(answer, "save_turn", lambda folder: folder / "turn-003-B.json", old, new, lambda path, checkpoint: (path.parent, checkpoint, "B"),
+                 is_stray=re.compile(r"turn-\d+-[AB]\.json").fullmatch)
 
 
-@criterion("latest", mark("load_latest gives the last point that was saved, for a resume."))
+@criterion("latest", mark("load_latest gives the last point of the highest turn, for a resume."))
 def latest(answer):
     for points in (FIVE, FIVE[:-1], [(1, "A")]):
         folder, scenes = saved(answer, points)
@@ -99,29 +103,32 @@ def no_such_turn(answer):
     folder, _ = saved(answer, FIVE)
     missing = 7 + answer.random.randrange(60)
     ended = answer.process.call("rewind_to", folder, missing)
-    if not is_own_error(answer, ended) or str(missing) not in ended.text:
-        slip("no-such-turn", _what(answer, "rewind_to", ended), tr("an error that you raise, and {turn} stands in it", turn=missing),
+    fault = no_own_error(answer, ended, "rewind_to")
+    if fault or str(missing) not in ended.text:
+        slip("no-such-turn", fault or outcome(answer, ended, "rewind_to"), tr("an error that you raise, in words, and {turn} stands in it", turn=missing),
              tr("Somebody mistyped a number. Instead of being told so they get another state than they asked for, or words that help nobody."))
     empty = answer.folder()
     ended = answer.process.call("load_latest", empty)
-    if not is_own_error(answer, ended):
-        slip("nothing-saved-yet", _what(answer, "load_latest", ended), tr("an error that you raise, with a sentence that says that nothing has been saved here"))
+    if fault := no_own_error(answer, ended, "load_latest"):
+        slip("nothing-saved-yet", fault, tr("an error that you raise, with words that say that nothing has been saved here"))
 
 
 @criterion("strangers", mark("Only turn files are looked at: temp files and strangers are none."))
 def strangers(answer):
-    folder, scenes = saved(answer, FIVE)
-    for name in STRANGERS:
-        put(folder / name, b'{"turns": 99, "cut o').close()
-    (folder / "rewound-1").mkdir()
-    for name, args, wanted in (("load_latest", (), (5, "B")), ("rewind_to", (3,), (3, "B"))):
-        ended = answer.process.call(name, folder, *args)
-        if ended.status != RETURNED or ended.value != scenes[wanted]:
-            slip("strangers", _what(answer, name, ended), tr("the checkpoint of turn {turn}, whatever else lies in the folder: {names}", turn=wanted[0], names=", ".join(STRANGERS)),
-                 tr("A save was killed and left its temp file. The next resume took it for a turn."))
-    ended = answer.process.call("rewind_to", folder, 99)
-    if ended.status == RETURNED:
-        slip("strangers", _what(answer, "rewind_to", ended), tr("there is no turn 99: turn-099-B.json.tmp is a temp file"))
+    for stranger in STRANGERS:  # each alone, so that the one that was read can be named
+        folder, scenes = saved(answer, [(2, "B"), (3, "A")])
+        if stranger == "rewound-1":
+            (folder / stranger).mkdir()
+        else:
+            put(folder / stranger, b'{"turns": 99, "cut o').close()
+        story = tr("{file} lay among the turns: {what}. It was read as if it were a turn.", file=stranger, what=tr(STRANGERS[stranger]))
+        for name, args, wanted in (("load_latest", (), (3, "A")), ("rewind_to", (2,), (2, "B"))):
+            ended = answer.process.call(name, folder, *args)
+            if ended.status != RETURNED or ended.value != scenes[wanted]:
+                slip("strangers", outcome(answer, ended, name), tr("the checkpoint of turn {turn}, whatever else lies in the folder", turn=wanted[0]), story)
+        ended = answer.process.call("rewind_to", folder, 99)
+        if ended.status == RETURNED:
+            slip("strangers", outcome(answer, ended, "rewind_to"), tr("there is no turn 99, so that is refused"), story)
 
 
 @criterion("thousand", mark("Turn 1000 comes after turn 999."))
@@ -141,12 +148,8 @@ def proof(answer):
 def _gives(answer, hint, wanted, points, name, *args):
     ended = answer.process.call(name, *args)
     if ended.status != RETURNED or ended.value != wanted:
-        slip(hint, tr("saved were {points}; {how}", points=", ".join(f"{turn}-{point}" for turn, point in points), how=_what(answer, name, ended)),
+        slip(hint, tr("saved were {points}; {how}", points=", ".join(f"{turn}-{point}" for turn, point in points), how=outcome(answer, ended, name)),
              tr("the checkpoint of turn {turn} at point {point}: {value}", turn=wanted["turns"], point="A" if wanted["pendingToolUse"] else "B", value=shown(wanted)))
-
-
-def _what(answer, name, ended):
-    return tr("{name} gave {value}", name=name, value=shown(ended.value)) if ended.status == RETURNED else answer.words(ended, name)
 
 
 def _all_files(folder):
@@ -157,6 +160,8 @@ EXERCISE = code_exercise(
     "5.2", mark("A checkpoint for each turn"),
     (runs("save_turn", "load_latest", "rewind_to"), turn_files, atomic, latest, rewind, only_reads, no_such_turn, strangers, thousand, proof),
     {
+        **SAVE_HINTS,
+        "stray": [mark("Look at the folder in the middle of a save. Which of the names in it would your load_latest take for a turn?"), mark("Let the temp file's name end in .tmp, after the whole name of the real one.")],
         "turn-files": [mark("After five turns, how many files should there be, and what are they called?"), mark("The turn's number is in the checkpoint: turns. Three digits: :03d."),
                        mark("f\"turn-{checkpoint['turns']:03d}-{point}.json\"")],
         "in-place": [mark("A turn's file is saved again after a resume. Killed in the middle of it, what is left of the old one?"), mark("Write into a temp file beside it, then os.replace.")],

@@ -1,4 +1,7 @@
-"""A student's own proof is run like a test of theirs: it has to pass on what is right and to fail on what is wrong."""
+"""A student's own proof is run like a test of theirs: it has to pass on what is right and to fail on what is wrong.
+
+Each run begins in an empty folder: what one has left behind is not to make the next one fail.
+"""
 import ast
 
 from ...words import tr
@@ -20,7 +23,7 @@ def check_proof(answer, right, wrong):
         _pass(answer, child, tests, tr("a version that is right"))
         for what, text in wrong.items():
             child.run(text)
-            if _first_failure(child, tests)[1] is None:
+            if _first_failure(answer, child, tests)[1] is None:
                 slip("proof-blind", tr("the proof passes on a version that {wrong}", wrong=tr(what)), tr("an assert of the proof fails there"),
                      tr("Your functions were taken away and a version that {wrong} put in their place. Your proof did not notice.", wrong=tr(what)))
 
@@ -33,14 +36,15 @@ def functions(text, *names):
 
 
 def _pass(answer, child, tests, version):
-    name, ended = _first_failure(child, tests)
+    name, ended = _first_failure(answer, child, tests)
     if ended:
         slip("proof-fails", tr("run on {version}: {how}", version=version, how=answer.words(ended, name)), tr("the proof passes on {version}", version=version))
 
 
-def _first_failure(child, tests):
+def _first_failure(answer, child, tests):
     """``(name, how it ended)`` of the first test that does not pass, else ``(None, None)``."""
     for name in tests:
+        child.run(f"__import__('os').chdir({str(answer.folder())!r})")
         ended = child.call(name)
         if ended.status != RETURNED:
             return name, ended

@@ -52,17 +52,27 @@ def form(id, title, task, rows, criteria, hints, solution, notes):
 
 
 def filled(rows):
-    """The subject of a form's criteria: answer → the answer as a whole dict, None for whatever is not chosen."""
+    """The subject of a form's criteria: answer → the answer as a whole dict, None for whatever is not chosen, and the keys that are no part of it under ""."""
     @contextmanager
     def subject(answer):
-        given = read(answer) if isinstance(answer, str) else answer
-        if not isinstance(given, dict):
-            raise NotAttempted(tr("The answer is to be a dict of rows, as the starter shows."))
+        given = as_dict(answer)
         whole = {row.name: {field.name: _value(given, row, field) for field in row.fields} for row in rows}
         if all(value is None for row in whole.values() for value in row.values()):
-            raise NotAttempted(tr("Nothing is chosen yet: choose in the form, or put the words of your choices into the dict."))
-        yield whole
+            strangers = _strangers(given, rows)
+            raise NotAttempted(tr("Nothing is chosen yet: choose in the form, or put the words of your choices into the dict.") + (
+                " " + tr("These keys are not in the form: {keys}.", keys=", ".join(strangers)) if strangers else ""))
+        yield {**whole, "": _strangers(given, rows)}
     return subject
+
+
+def as_dict(answer):
+    """An answer as the dict of its rows, whether it is given as that, as text, or under the name that its cell gives it. Raises NotAttempted."""
+    given = read(answer) if isinstance(answer, str) else answer
+    if isinstance(given, dict) and list(given) == ["answer"]:
+        given = given["answer"]
+    if not isinstance(given, dict):
+        raise NotAttempted(tr("The answer is to be a dict of rows, as the starter shows."))
+    return given
 
 
 def read(text):
@@ -95,13 +105,20 @@ def as_python(form, answer):
 def complete(rows):
     """The first criterion of each form."""
     def check(answer):
+        strangers = ", ".join(answer[""])
+        also = " " + tr("These keys are not in the form: {keys}.", keys=strangers) if strangers else ""
         for row in rows:
             for field in row.fields:
                 value = answer[row.name][field.name]
                 if value not in field.options:
-                    return Slip("complete", given=_said(row, field, tr("nothing chosen") if value is None else repr(value)[:80]),
+                    meant = next((option for option in field.options if value and option == value.strip().lower()), None)
+                    return Slip("complete", given=_said(row, field, tr("nothing chosen") if value is None else repr(value)[:80]) + also,
                                 expected=tr("{question} One of: {choices}", question=tr(field.asks).replace("`", ""), choices=", ".join(map(repr, field.options))),
-                                question=tr("Which is the likeliest, and what speaks for it?"))
+                                question=tr("Did you mean {word}? It has to stand there letter by letter, in small letters and without a space.", word=repr(meant)) if meant
+                                else tr("Which is the likeliest, and what speaks for it?"))
+        if strangers:
+            return Slip("complete", given=also.strip(), expected=tr("the keys of the starter, and no others: {keys}", keys=", ".join(row.name for row in rows)),
+                        question=tr("Is that a slip of the pen, and which of the keys did you mean?"))
     return Criterion("complete", "Every question has one of its answers.", check)
 
 
@@ -135,6 +152,13 @@ def column(field, values):
 def _said(row, field, choice):
     """A choice with what it is about, as plain text."""
     return f"{tr(row.says)}. {tr(field.asks)} {choice}".replace("`", "")
+
+
+def _strangers(given, rows):
+    """The keys of an answer that are none of the form's, those of a row with its name before."""
+    fields = {row.name: {field.name for field in row.fields} for row in rows}
+    known = [(row, part) for row, part in given.items() if row in fields and isinstance(part, dict)]
+    return [repr(key)[:60] for key in given if key not in fields] + [f"{row}: {key!r}"[:60] for row, part in known for key in part if key not in fields[row]]
 
 
 def _value(given, row, field):

@@ -9,7 +9,11 @@ def load_effects(path):
 
 
 def save_effects(path, effects):
-    """Write the ledger to path, so that a kill at any instant leaves the old file or the new one."""
+    """Write the ledger to path, so that a kill at any instant leaves the old file or the new one.
+
+    effects: an entry for each call, such as {"toolu_01": {"name": "create_ticket", "result": {"id": "T-1"}}};
+    result is what the tool gave. More keys in an entry, such as the time, are yours.
+    """
     ...
 
 

@@ -7,7 +7,11 @@ from pathlib import Path
 
 
 def save_turn(folder, checkpoint, point):
-    """Save checkpoint at point "A" or "B" in folder (a pathlib.Path), atomically."""
+    """Save checkpoint at point "A" or "B" in folder (a pathlib.Path), atomically.
+
+    checkpoint: such as {"version": 1, "task": "…", "turns": 3, "tokensUsed": 900, "messages": […], "pendingToolUse": None}.
+    The number of its turn is under the key turns.
+    """
     path = folder / f"turn-{checkpoint['turns']:03d}-{point}.json"
     temp = folder / f"{path.name}.tmp"
     temp.write_text(json.dumps(checkpoint), encoding="utf-8")
@@ -15,7 +19,7 @@ def save_turn(folder, checkpoint, point):
 
 
 def load_latest(folder):
-    """The last checkpoint that was saved in folder. Where there is none, raise an error that says so."""
+    """The checkpoint of the highest turn in folder: its point B, else its A. Where there is none, raise an error that says so."""
     found = _saved(folder)
     if not found:
         raise LookupError(f"There is no saved turn in {folder.name}, so there is nothing to resume from.")
@@ -23,7 +27,7 @@ def load_latest(folder):
 
 
 def rewind_to(folder, turn):
-    """The last checkpoint that was saved in that turn; only reads. A turn that is not there is refused by its number."""
+    """That turn's checkpoint: its point B, else its A. Only reads. A turn that is not there: an error with its number in it."""
     found = [saved for saved in _saved(folder) if saved[0] == turn]
     if not found:
         raise LookupError(f"There is no turn {turn} in {folder.name}; nothing was changed.")

@@ -9,6 +9,9 @@ from pathlib import Path
 def save_turn(folder, checkpoint, point):
     """Save checkpoint at point "A" or "B" in folder (a pathlib.Path), atomically.
 
+    checkpoint: such as {"version": 1, "task": "…", "turns": 3, "tokensUsed": 900, "messages": […], "pendingToolUse": None}.
+    The number of its turn is under the key turns.
+
     This keeps the latest only. Let it keep each turn: turn 3 at point A is turn-003-A.json.
     """
     temp = folder / "checkpoint.json.tmp"
@@ -17,12 +20,12 @@ def save_turn(folder, checkpoint, point):
 
 
 def load_latest(folder):
-    """The last checkpoint that was saved in folder. Where there is none, raise an error that says so."""
+    """The checkpoint of the highest turn in folder: its point B, else its A. Where there is none, raise an error that says so."""
     return json.loads((folder / "checkpoint.json").read_text(encoding="utf-8"))
 
 
 def rewind_to(folder, turn):
-    """The last checkpoint that was saved in that turn; only reads. A turn that is not there is refused by its number."""
+    """That turn's checkpoint: its point B, else its A. Only reads. A turn that is not there: an error with its number in it."""
     ...
 
 
