@@ -69,13 +69,14 @@ def test_a_wrong_choice_is_answered_by_what_was_chosen_and_a_question():
 def test_hint_solution_and_reset_do_what_their_buttons_say():
     card = check("6.1")
     click(card, "hint")
-    assert "check an answer to 6.1 first" in card.alert.value
+    assert "Try it first: change the answer to 6.1" in card.alert.value
     click(card, "solution")
     assert "after an attempt" in card.alert.value and "this turn&#x27;s call" not in card.more.value
     card = wrong_card()
     click(card, "hint")
+    assert "(1 of 2)" in card.more.value
     click(card, "hint")
-    assert card.more.value.count("<li>") == 2 and not card.alert.value
+    assert card.more.value.count("<li>") == 2 and "(2 of 2; there are no more on this)" in card.more.value and not card.alert.value
     click(card, "solution")
     assert "this turn&#x27;s call" in card.more.value
     click(card, "reset")

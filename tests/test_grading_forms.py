@@ -117,3 +117,30 @@ def test_a_choice_that_is_none_of_the_list_is_named_with_those_there_are(value):
     answer["read_file"]["idempotent"] = value
     slip = catalogue.exercise("4.1").check(answer).slip
     assert slip.hint == "complete" and "read_file" in slip.given and "'yes', 'no'" in slip.expected
+
+
+@pytest.mark.parametrize("value", ["YES", " yes", "Yes\n"], ids=repr)
+def test_a_word_in_another_spelling_is_recognised_and_the_right_spelling_told(value):
+    answer = changed("4.1", {"read_file": {"idempotent": value}})
+    slip = catalogue.exercise("4.1").check(answer).slip
+    assert slip.hint == "complete" and "Did you mean 'yes'?" in slip.question
+
+
+@pytest.mark.parametrize("id", FORMS)
+def test_a_dict_under_the_name_that_the_cell_gives_it_is_the_same_answer(id):
+    exercise = catalogue.exercise(id)
+    assert exercise.check({"answer": exercise.solution}).outcome == CORRECT
+    assert exercise.check(json.dumps({"answer": exercise.solution})).outcome == CORRECT
+
+
+@pytest.mark.parametrize("differs, named", [({"read_fiel": {"risk": "low"}}, "'read_fiel'"), ({"read_file": {"idempotant": "yes"}}, "read_file: 'idempotant'"), ({7: "x"}, "7")])
+def test_a_key_that_is_not_in_the_form_is_named(differs, named):
+    answer = copy.deepcopy(catalogue.exercise("4.1").solution)
+    for row, fields in differs.items():
+        answer[row] = {**answer.get(row, {}), **fields} if isinstance(fields, dict) else fields
+    report = catalogue.exercise("4.1").check(answer)
+    assert report.outcome == INCORRECT and report.slip.hint == "complete" and f"not in the form: {named}." in report.slip.given
+    assert "read_file, send_email" in report.slip.expected
+    typo = {("read_fiel" if row == "read_file" else row): fields for row, fields in catalogue.exercise("4.1").solution.items()}
+    assert "nothing chosen. These keys are not in the form: 'read_fiel'." in catalogue.exercise("4.1").check(typo).slip.given
+    assert named in catalogue.exercise("4.1").check(differs).problem or "risk" in str(differs)

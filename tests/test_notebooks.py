@@ -97,7 +97,7 @@ def test_a_broken_notebook_turns_the_run_red(tmp_path, break_it):
     else:
         cell.source = "raise RuntimeError('gone')"
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), broken)
-    run = [sys.executable, "-m", "pytest", "-q", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
+    run = [sys.executable, "-m", "pytest", "-q", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider", "-n0"]
     assert subprocess.run([*run, str(whole)], cwd=tmp_path, capture_output=True).returncode == 0
     assert subprocess.run([*run, str(broken)], cwd=tmp_path, capture_output=True).returncode == 1
 

@@ -28,7 +28,8 @@ BWRAP_WORKS = bool(BWRAP) and subprocess.run([BWRAP, "--dev-bind", "/", "/", "tr
 
 def direct_dependencies():
     extras = PROJECT["optional-dependencies"].values()
-    return [Requirement(line) for line in sum(extras, PROJECT["dependencies"])]
+    named = [Requirement(line) for line in sum(extras, PROJECT["dependencies"])]
+    return [requirement for requirement in named if requirement.name != PROJECT["name"]]  # one extra may take in another
 
 
 def pins():

@@ -296,9 +296,10 @@ def _names(value):
 
 
 def _paths(said):
-    """The one or two paths of a file call."""
+    """The one or two paths of a file call, such that they can be looked up and printed."""
     paths = said.get("paths")
-    return [Path(str(path)[:4000].replace("\0", "")) for path in (paths if isinstance(paths, list) and len(paths) in (1, 2) else [paths])]
+    return [Path(str(path)[:4000].replace("\0", "").encode("utf-8", "replace").decode("utf-8"))
+            for path in (paths if isinstance(paths, list) and len(paths) in (1, 2) else [paths])]
 
 
 def _word(text, longest):

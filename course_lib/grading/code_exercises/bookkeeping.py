@@ -112,7 +112,7 @@ def recorded(policy):
 def _told_by(entry, ticket):
     """What comes of an entry that lacks something."""
     if not isinstance(entry, dict) or "result" not in entry:
-        return tr("A program reads the ledger after a crash and looks into the entry for its result. There is none, so it can't answer the call.")
+        return tr("A program reads the ledger after a crash and looks for an entry's result, under the key result. There is nothing, so it can't answer the call.")
     if not tells(entry["result"], ticket):
         return tr("A resume finds the entry and hands its result to the model, which then works on with something that the tool never said.")
     return tr("After a crash somebody reads the ledger to see what has happened. This entry doesn't say that it was create_ticket.")

@@ -18,7 +18,7 @@ SAVE_HINTS = {
     "elsewhere": [mark("A rename within one disk changes a name. What would it have to do from one disk to another?"),
                   mark("Put the temp file into the folder of the real one, such as f\"{path}.tmp\".")],
     "stale": [mark("A save was killed on its way. What has it left in the folder, and what does the next save do about that?"),
-              mark("Open the temp file with \"w\": that takes an old one's place. \"x\" refuses to.")],
+              mark("An old temp file is worth nothing: write over it. open with \"w\" does, with \"x\" it refuses.")],
 }
 
 
@@ -79,8 +79,10 @@ def _check_what_is_left(answer, name, path, what, on, args, before, new, is_stra
              tr("the temp file has a name that nobody takes for a saved turn"),
              tr("The save was killed and its temp file stayed. It has a turn's name, so the next resume takes it for one: a turn that never was, and perhaps half of it."))
     ended = answer.process.call(name, *args(path, new))
-    if ended.status != RETURNED or read(path) == before:
-        slip("stale", tr("a save was killed just before the call {call} on {on}; the next one: {how}", call=what, on=on.name, how=outcome(answer, ended, name)),
+    nothing = ended.status == RETURNED and read(path) == before
+    if nothing or ended.status != RETURNED:
+        slip("stale", tr("a save was killed just before the call {call} on {on}; the next one: {how}", call=what, on=on.name,
+                         how=tr("{name} came back and wrote nothing", name=name) if nothing else outcome(answer, ended, name)),
              tr("the next save gets through, whatever a killed one has left"),
              tr("One save was killed and left its temp file behind. From then on no save gets through any more: the run can't be gone on with."))
 

@@ -58,9 +58,8 @@ def filled(rows):
         given = as_dict(answer)
         whole = {row.name: {field.name: _value(given, row, field) for field in row.fields} for row in rows}
         if all(value is None for row in whole.values() for value in row.values()):
-            strangers = _strangers(given, rows)
-            raise NotAttempted(tr("Nothing is chosen yet: choose in the form, or put the words of your choices into the dict.") + (
-                " " + tr("These keys are not in the form: {keys}.", keys=", ".join(strangers)) if strangers else ""))
+            raise NotAttempted(" ".join(filter(None, [
+                tr("Nothing is chosen yet: choose in the form, or put the words of your choices into the dict."), _named(_strangers(given, rows))])))
         yield {**whole, "": _strangers(given, rows)}
     return subject
 
@@ -105,19 +104,18 @@ def as_python(form, answer):
 def complete(rows):
     """The first criterion of each form."""
     def check(answer):
-        strangers = ", ".join(answer[""])
-        also = " " + tr("These keys are not in the form: {keys}.", keys=strangers) if strangers else ""
+        strangers = _named(answer[""])
         for row in rows:
             for field in row.fields:
                 value = answer[row.name][field.name]
                 if value not in field.options:
                     meant = next((option for option in field.options if value and option == value.strip().lower()), None)
-                    return Slip("complete", given=_said(row, field, tr("nothing chosen") if value is None else repr(value)[:80]) + also,
+                    return Slip("complete", given=_said(row, field, tr("nothing chosen") if value is None else repr(value)[:80]) + (strangers and f". {strangers}"),
                                 expected=tr("{question} One of: {choices}", question=tr(field.asks).replace("`", ""), choices=", ".join(map(repr, field.options))),
                                 question=tr("Did you mean {word}? It has to stand there letter by letter, in small letters and without a space.", word=repr(meant)) if meant
                                 else tr("Which is the likeliest, and what speaks for it?"))
         if strangers:
-            return Slip("complete", given=also.strip(), expected=tr("the keys of the starter, and no others: {keys}", keys=", ".join(row.name for row in rows)),
+            return Slip("complete", given=strangers, expected=tr("the keys of the starter, and no others: {keys}", keys=", ".join(row.name for row in rows)),
                         question=tr("Is that a slip of the pen, and which of the keys did you mean?"))
     return Criterion("complete", "Every question has one of its answers.", check)
 
@@ -159,6 +157,10 @@ def _strangers(given, rows):
     fields = {row.name: {field.name for field in row.fields} for row in rows}
     known = [(row, part) for row, part in given.items() if row in fields and isinstance(part, dict)]
     return [repr(key)[:60] for key in given if key not in fields] + [f"{row}: {key!r}"[:60] for row, part in known for key in part if key not in fields[row]]
+
+
+def _named(strangers):
+    return tr("These keys are not in the form: {keys}.", keys=", ".join(strangers[:6])) if strangers else ""
 
 
 def _value(given, row, field):
