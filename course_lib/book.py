@@ -176,9 +176,9 @@ def sum_of(line):
 
 def _take(book, lines):
     """Add lines to the book as far as they are whole; gives how many."""
-    total, ends = book.sum, []
+    total, ends, crc32 = book.sum, [], zlib.crc32
     for line in lines:
-        total = zlib.crc32(line[:-_SUM], total)
+        total = crc32(line[:-_SUM], total)
         if line[-_SUM:] != b',"sum":"%08x"}' % total:
             break
         ends.append((len(line) + 1, total))
@@ -230,14 +230,18 @@ def _apply(book, record, total):
     if "rewind" in record:
         book.left.append(book.timeline)
         book.timeline = book.timeline.back_to(pick(book.timeline.places(), *record["rewind"], book.path.parent))
-    timeline, new = book.timeline, record.get("messages", ())
-    if not all(map(is_message, new)):
-        raise ValueError("a message without role and content")
-    if "answers" in record:
-        timeline.messages.append(_answer(record["answers"], book.effects))
-    timeline.messages += new
-    turn = record["set"]["turns"] if "turns" in record.get("set", ()) else timeline.saves[-1].place[0]
-    timeline.saves.append(Save((turn, record["save"]), record, len(timeline.messages), book.home, book.size, total))
+    timeline = book.timeline
+    saves, messages = timeline.saves, timeline.messages
+    if "messages" in record:
+        new = record["messages"]
+        if not all(map(is_message, new)):
+            raise ValueError("a message without role and content")
+        messages += new
+    elif "answers" in record:
+        messages.append(_answer(record["answers"], book.effects))
+    changed = record.get("set", ())
+    turn = changed["turns"] if "turns" in changed else saves[-1].place[0]
+    saves.append(Save((turn, record["save"]), record, len(messages), book.home, book.size, total))
 
 
 def news_of(book, scene):

@@ -156,14 +156,20 @@ def _opened(path, known):
 
 
 def _look(folder, until=None):
-    """The history of a folder, to read: what this run knows of it, if nobody else has written since."""
-    path = Path(folder).absolute() / FILE
-    for known in (path, (path, until)):
-        book = current().books.get(known)
-        if book and _is_as_read(book, path):
-            return book
-    current().books[path, until] = book = read(folder, until=until)
-    return book
+    """The history of a folder, to read: what this run knows of it, if nobody else has written since. until: as in read."""
+    path, known = Path(folder).absolute() / FILE, current().books
+    if path in known and _is_as_read(known[path], path):
+        return known[path]
+    stamp = _stamp(path)
+    if known.get((path, until), (None,))[0] != stamp or stamp is None:
+        known[path, until] = stamp, read(folder, until=until)
+    return known[path, until][1]
+
+
+def _stamp(path):
+    with suppress(OSError):
+        state = os.stat(path)
+        return state.st_size, state.st_mtime_ns, state.st_ino
 
 
 def _is_as_read(book, path):

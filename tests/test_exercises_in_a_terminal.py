@@ -26,10 +26,11 @@ def test_a_student_solves_a_form_from_a_file_with_the_hints(course, tmp_path):
     (tmp_path / "rated.json").write_text(json.dumps(WRONG_FORM))
     code, out, _ = course("check", "4.1", "rated.json")
     assert code == 1 and "✗ All six are rated rightly" in out and "A question back:" in out
-    first, second = course("hint", "4.1")[1], course("hint", "4.1")[1]
-    assert first.startswith("1. ") and first.endswith("\n(1 of 2)\n")
-    assert "\n2. " in second and second.endswith("\n(2 of 2; there are no more on this)\n")
-    assert "not solved yet · 1 attempt · 2 hints" in course("progress")[1]
+    first, second, third, fourth = (course("hint", "4.1")[1] for _ in range(4))
+    assert first.startswith("1. ") and first.endswith("\n(1 of 3)\n")
+    assert "\n2. " in second and second.endswith("\n(2 of 3)\n")
+    assert third.endswith("\n(3 of 3; there are no more on this)\n") and fourth == third
+    assert "not solved yet · 1 attempt · 3 hints" in course("progress")[1]
     (tmp_path / "rated.json").write_text(json.dumps(FORM))
     assert course("check", "4.1", "rated.json")[0] == 0
     assert "✓ solved · 2 attempts" in course("progress")[1]

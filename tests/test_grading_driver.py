@@ -126,6 +126,14 @@ def f(folder):
                     ("truncate", copy, ["copy", "file"]), ("remove", copy, ["copy", "file"])]
 
 
+def test_a_file_call_that_was_made_up_is_heard_of_with_paths_that_can_be_looked_up_and_printed(tmp_path):
+    seen = []
+    text = "import sys\ndef f():\n    for args in [(), (7,), ('\\ud800\\0', 'b'), (b'\\xff', None, 3, 4)]:\n        sys.audit('os.rename', *args)"
+    assert calls(text, tmp_path, "f", on_file=lambda what, *paths: seen.append(paths)).status == RETURNED
+    assert [len(paths) for paths in seen] == [1, 1, 2, 2]
+    assert [read(path) for paths in seen for path in paths if str(path).encode()] == [None] * 6
+
+
 def test_killed_before_its_rename_an_atomic_save_has_left_the_old_file(tmp_path):
     def at_rename(what, *paths):
         if what == "rename":

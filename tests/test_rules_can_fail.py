@@ -17,7 +17,6 @@ import test_checkpoint
 import test_faults
 import test_guard
 import test_hostile_files
-import test_ledger
 import test_model
 import test_owner
 import test_resume
@@ -167,7 +166,8 @@ def always(value):
 RULES = [  # rule, what is done wrong, what that replaces, the check
     (1, "a save writes over the old file", {"checkpoint.write_atomic": write_in_place}, promise("torn")),
     (1, "temp files of dead runs stay", {"resume.sweep_all": always(None)}, promise("left-over")),
-    (2, "a torn checkpoint is a new beginning", {"checkpoint.decode": begin_anew}, test_checkpoint.test_a_file_cut_at_any_byte_is_refused),
+    (2, "a torn checkpoint is a new beginning", {"checkpoint.decode": begin_anew},
+     partial(test_checkpoint.test_what_is_no_checkpoint_has_an_error_of_its_own, data=b'{"version": 1, "ta', kind=checkpoint.CheckpointTorn, words="cut off")),
     (3, "nobody looks whether a value comes back equal", {"values.check": always(None)},
      partial(test_faults.test_a_call_that_can_not_be_saved_as_it_came_is_refused_before_anything_runs, value=math.nan)),
     (3, "what JSON can't hold is kept without its mark", {"tools.storable": str},

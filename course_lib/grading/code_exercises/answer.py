@@ -228,7 +228,7 @@ def _subject(starter):
     def subject(text):
         if not isinstance(text, str):
             raise CannotCheck(tr("The answer to this exercise is the text of a program; give the function itself in a notebook, or a file."))
-        text = text.removeprefix("\ufeff")  # some editors put it at the head of a file
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n")  # some editors put the one at the head of a file, the other at the end of a line
         if _tokens(text) in ([], _tokens(starter)):
             raise NotAttempted(tr("This is still the cell as it was given: change the functions, run the cell, and check again."))
         with tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True) as home:

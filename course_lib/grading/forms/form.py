@@ -78,7 +78,7 @@ def read(text):
     """The dict in a text: JSON, or Python whose last statement is or names the dict; nothing is run. Raises NotAttempted."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     try:
         for statement in reversed(ast.parse(text).body):

@@ -39,7 +39,7 @@ def run_tool_uses(content, tools, *, effects_path, approve=None):
             output = tools[block["name"]](block["input"])
             effects[block["id"]] = {"name": block["name"], "result": "done", "at": datetime.now(timezone.utc).isoformat()}
             save_effects(effects_path, effects)
-        results.append({"type": "tool_result", "tool_use_id": block["id"], "content": output if block["id"] not in load_effects(effects_path) or True else None})
+        results.append({"type": "tool_result", "tool_use_id": block["id"], "content": as_text(output)})
     return results
 
 

@@ -1,4 +1,4 @@
-# fails: strangers "turn-099-B.json.tmp lay among the turns"
+# fails: strangers "xturn-099-B.json lay among the turns"
 # exercise 5.2
 import json
 import os
