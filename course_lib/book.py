@@ -239,6 +239,8 @@ def _apply(book, record, total):
         messages += new
     elif "answers" in record:
         messages.append(_answer(record["answers"], book.effects))
+    if not all(type(key) is str for key in record.get("order", ())) or "pending" in record and _call(messages[-1], record["pending"]) is None:
+        raise ValueError("it names what is not there")
     changed = record.get("set", ())
     turn = changed["turns"] if "turns" in changed else saves[-1].place[0]
     saves.append(Save((turn, record["save"]), record, len(messages), book.home, book.size, total))
@@ -296,7 +298,7 @@ def _begin_reading(book, record):
     if book.parent is None:
         return
     name = book.parent["folder"]
-    if Path(name).name != name:
+    if Path(name).name != name or name == "..":
         raise HistoryError(f"{FILE} begins in the folder {name!r:.60}, which is none beside this one.")
     shared = read(book.path.parent.with_name(name), length=book.parent["bytes"])
     if f"{shared.sum:08x}" != book.parent["sum"]:
@@ -306,7 +308,7 @@ def _begin_reading(book, record):
 
 def _call(message, id):
     for block in message["content"]:
-        if block["type"] == "tool_use" and block["id"] == id:
+        if block["type"] == "tool_use" and block.get("id") == id and "name" in block and "input" in block:
             return {"id": id, "name": block["name"], "input": block["input"]}
 
 

@@ -116,9 +116,13 @@ def moment_of(checkpoint):
 
 
 def lineage_of(checkpoint):
-    """Where it comes from, ``{"family", "run", "root"}`` and in a fork ``"parent"``; {} where nothing is known."""
+    """Where it comes from, ``{"family", "run", "root"}`` and in a fork ``"parent"``; {} where nothing is known, or nothing that makes sense."""
     lineage = checkpoint.get("lineage")
-    return lineage if type(lineage) is dict else {}
+    if type(lineage) is not dict or not all(type(lineage.get(key, "")) is str for key in ("family", "run", "root")):
+        return {}
+    parent = lineage.get("parent", {"folder": "", "run": None, "turn": 0, "point": "", "tokensUsed": 0})
+    whole = type(parent) is dict and type(parent.get("tokensUsed")) is int and type(parent.get("run")) in (str, type(None))
+    return lineage if whole and Path(lineage.get("root", "")).name == lineage.get("root", "") != ".." else {}
 
 
 def check_shape(checkpoint, name, advice=None):

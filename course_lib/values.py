@@ -16,6 +16,7 @@ from .errors import CourseError
 MAX_DEPTH = 100  # far below where the standard library's JSON gives up, which differs between Pythons
 MAX_BITS = 13_000  # just under 4,000 digits; Python refuses to read much longer integers
 MARK = "not_json"
+_KEY = re.compile(r"sk-ant-[\w-]{8,}", re.ASCII)  # what the API's keys look like
 _LONE = re.compile("[\ud800-\udfff]")
 _SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")  # a file would give one character back
 
@@ -64,6 +65,7 @@ def check(value):
 def storable(value):
     """A tool's result as the ledger keeps it: itself, or with marked text where JSON has no form.
 
+    What looks like an API key is kept as ``[key]``: no file and no model is to learn it.
     ``Decimal("12.34")`` becomes ``{"not_json": "Decimal", "text": "12.34"}``. What is nested too
     deep or in a circle becomes one text as a whole.
     """
@@ -148,13 +150,13 @@ def _stored(value, depth):
     kind = type(value)
     odd = _problem(value, depth) or _LONE.search("".join(value) if kind is dict else value if kind is str else "")
     if not odd and kind not in (dict, list):
-        return value
+        return _KEY.sub("[key]", value) if kind is str else value
     if depth >= MAX_DEPTH:
         raise RecursionError  # what a container or a mark holds would lie one level too deep
     if odd:
         return _marked(value)
     if kind is dict:
-        return {key: _stored(item, depth + 1) for key, item in value.items()}
+        return {_KEY.sub("[key]", key): _stored(item, depth + 1) for key, item in value.items()}
     return [_stored(item, depth + 1) for item in value]
 
 
@@ -163,4 +165,4 @@ def _marked(value):
         text = repr(value) if isinstance(value, bytes) else str(value)
     except Exception as error:  # a broken __str__ must not lose the record of the effect
         text = f"(no text: {type(error).__name__})"
-    return {MARK: type(value).__name__, "text": text.encode("utf-8", "backslashreplace").decode("utf-8")}
+    return {MARK: type(value).__name__, "text": _KEY.sub("[key]", text.encode("utf-8", "backslashreplace").decode("utf-8"))}

@@ -10,6 +10,8 @@ NASTY = (f"</script><script>{SCRIPT}</script><img src=x onerror='{SCRIPT}'><svg 
          f"</pre></td></table></div></details><b id=pwned>bold</b><a href='javascript:{SCRIPT}'>link</a><style>*{{display:none}}</style>"
          f"\"'`><details open ontoggle='{SCRIPT}'><math><mi xlink:href='javascript:{SCRIPT}'>$x$ $\\href{{javascript:{SCRIPT}}}{{y}}$ **md** \\(x\\)\u202e\x00\x1b[2J")
 FILE = f"<img src=x onerror='{SCRIPT}'>.txt"
+HOSTILE = [{"role": NASTY, "content": NASTY}, {"role": "assistant", "content": [{"type": "tool_use", "id": NASTY, "name": NASTY, "input": {NASTY: NASTY}}]},
+           {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "other" + NASTY, "content": NASTY}, {"type": NASTY}]}]
 SETUP = f"""
 import json, tempfile
 from pathlib import Path
@@ -96,7 +98,9 @@ def is_only_text(page, part, may_be=""):
 
 
 def test_the_check_would_see_a_tag_a_handler_and_a_script(page):
-    part = view(page, 0)
+    part = view(page, 3)
+    act(page, f"doctor.examine({json.dumps(HOSTILE)!r})")
+    is_only_text(page, part)
     for planted in ("<svg></svg>", "<p onclick='1'></p>", "<b id=pwned></b>", "<img src=x onerror='window.pwned = 1'>"):
         part.evaluate("(view, html) => { view.insertAdjacentHTML('beforeend', `<div id=planted>${html}</div>`); }", planted)
         page.wait_for_function("planted => !planted.includes('pwned = 1') || window.pwned", arg=planted)
@@ -137,10 +141,6 @@ def test_fork_tree(page):
     press(tree, "Fork from here")
     expect(tree.get_by_role("alert")).to_contain_text("name of a branch")
     is_only_text(page, tree)
-
-
-HOSTILE = [{"role": NASTY, "content": NASTY}, {"role": "assistant", "content": [{"type": "tool_use", "id": NASTY, "name": NASTY, "input": {NASTY: NASTY}}]},
-           {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "other" + NASTY, "content": NASTY}, {"type": NASTY}]}]
 
 
 @pytest.mark.parametrize("text", [json.dumps(HOSTILE), "\n".join(map(json.dumps, [{"type": NASTY}, *HOSTILE])), NASTY, json.dumps({"messages": HOSTILE[1:2], "pendingToolUse": {"id": NASTY, "name": NASTY}})],

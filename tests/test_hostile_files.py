@@ -117,11 +117,10 @@ DEEDS = {
 }
 
 
-SLIPS = TypeError, KeyError, ValueError, AttributeError, RecursionError, OSError
 
 
-def does_no_harm(files, *, in_words=True):
-    """Everything done to a folder of these files, ``{name: bytes}``, a fresh copy each time, ends well or in a sentence; or at least, not in_words, without harm."""
+def does_no_harm(files):
+    """Everything done to a folder of these files, ``{name: bytes}``, a fresh copy each time, ends well or in a sentence."""
     for deed in DEEDS.values():
         with tempfile.TemporaryDirectory(prefix="course-", dir=memory_folder()) as home:
             folder = Path(home, "runs", "checkpoints")
@@ -134,9 +133,6 @@ def does_no_harm(files, *, in_words=True):
                     deed(folder)
                 except CourseError as error:
                     assert str(error)
-                except SLIPS:
-                    if in_words:
-                        raise
 
 
 # --- good files, of which the enemy's are made -----------------------------------------------------------------
@@ -231,7 +227,7 @@ def test_what_is_spoilt_was_good_before():
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(spoilt_files())
 def test_a_spoilt_folder_does_no_harm(files):
-    does_no_harm(files, in_words=False)
+    does_no_harm(files)
 
 
 BOMBS = {"a pickle": pickle.dumps(Bomb()), "an old pickle": pickle.dumps(Bomb(), 0), "yaml": b"!!python/object/apply:os.mkdir ['/tmp/course-bomb']\n",
@@ -269,8 +265,7 @@ PARENT = {"folder": "checkpoints", "run": "r", "turn": 1, "point": "B", "tokensU
 @pytest.mark.parametrize("files", [
     with_history(lambda lines: lines[0].update(parent={"folder": "checkpoints", "bytes": 10**9, "sum": "00000000"})),
     with_history(lambda lines: lines[0].update(parent={"folder": "../..", "bytes": 1, "sum": "00000000"})),
-    pytest.param(with_history(lambda lines: lines[0].update(parent={"folder": "..", "bytes": 1, "sum": "00000000"})),
-                 marks=pytest.mark.xfail(strict=True, reason="'..' passes for the name of a folder beside this one, so a history is looked for above it")),
+    with_history(lambda lines: lines[0].update(parent={"folder": "..", "bytes": 1, "sum": "00000000"})),
     with_history(lambda lines: lines[0].update(parent={"folder": "/etc", "bytes": -1, "sum": None})),
     with_history(lambda lines: lines[3].update(answers="t9")),
     with_history(lambda lines: lines[1].update(messages=[{"role": "user", "content": [{"type": "tool_use", "id": ["t"], "name": 1}]}])),
@@ -280,7 +275,7 @@ def test_what_leads_round_in_a_circle_or_out_of_the_folder_ends_in_a_sentence(fi
     does_no_harm(files)
 
 
-ROUGH = {  # no harm is done, but what is said is Python's own error and no sentence
+ROUGH = {  # files of right sums and shapes whose insides make no sense
     "a run that is a list": with_lineage(run=["r"], parent=PARENT),
     "a parent that is a list": with_lineage(parent=["r"]),
     "tokens that are no number": with_lineage(parent={**PARENT, "tokensUsed": "1"}),
@@ -290,15 +285,9 @@ ROUGH = {  # no harm is done, but what is said is Python's own error and no sent
 }
 
 
-@pytest.mark.xfail(strict=True, raises=SLIPS, reason="refused with an error of Python's own")
 @pytest.mark.parametrize("files", ROUGH.values(), ids=ROUGH)
 def test_every_refusal_is_a_sentence(files):
     does_no_harm(files)
-
-
-@pytest.mark.parametrize("files", ROUGH.values(), ids=ROUGH)
-def test_what_is_refused_without_a_sentence_does_no_harm_either(files):
-    does_no_harm(files, in_words=False)
 
 
 def test_a_fork_of_the_lessons_own_turn_files_can_be_gone_back_in(tmp_path):

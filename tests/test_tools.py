@@ -8,7 +8,9 @@ import pytest
 from course_lib import Run, SimulatedCrash, Tool, crash_point, load_effects, run_tool_uses, save_effects
 from course_lib.ledger import IdClash, LedgerError
 from course_lib.tools import definitions, says
-from helpers import World, answer, fail_at, on_disk, read, text, use, writing
+from helpers import Model, World, answer, fail_at, on_disk, read, run, text, use, writing
+
+SECRET = "sk-ant-" + "api03-0123456789abcdef"  # in two parts, so that no search for leaked keys finds this line
 
 
 @pytest.fixture
@@ -265,3 +267,13 @@ def test_the_model_is_shown_name_description_and_input_schema_of_each_tool():
     schema = {"type": "object", "properties": {"text": {"type": "string"}}}
     assert definitions({"note": Tool(len, "Write it down.", schema, high_impact=True)}) == [
         {"name": "note", "description": "Write it down.", "input_schema": schema}]
+
+
+@pytest.mark.parametrize("returns", [SECRET, {"header": f"x-api-key: {SECRET}!"}, [1, [SECRET]], {SECRET: 1}, ValueError(f"401 for {SECRET}")])
+def test_what_looks_like_an_api_key_is_neither_stored_nor_shown_to_the_model(tmp_path, returns):
+    world = World()
+    world.tools["look"] = world.tool("look", returns=returns)
+    model = Model([use("t1", "look")], [text("done")])
+    run(model, world, tmp_path)
+    everything = b"".join(on_disk(tmp_path).values()) + repr(model.sent).encode()
+    assert SECRET.encode() not in everything and b"[key]" in everything

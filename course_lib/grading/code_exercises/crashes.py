@@ -18,7 +18,7 @@ SAVE_HINTS = {
     "elsewhere": [mark("A rename within one disk changes a name. What would it have to do from one disk to another?"),
                   mark("Put the temp file into the folder of the real one, such as f\"{path}.tmp\".")],
     "stale": [mark("A save was killed on its way. What has it left in the folder, and what does the next save do about that?"),
-              mark("An old temp file is worth nothing: write over it. open with \"w\" does, with \"x\" it refuses.")],
+              mark("An old temp file is worth nothing: write over it. open with \"w\" does; \"x\" refuses to, and \"a\" adds to it.")],
 }
 
 
@@ -79,12 +79,18 @@ def _check_what_is_left(answer, name, path, what, on, args, before, new, is_stra
              tr("the temp file has a name that nobody takes for a saved turn"),
              tr("The save was killed and its temp file stayed. It has a turn's name, so the next resume takes it for one: a turn that never was, and perhaps half of it."))
     ended = answer.process.call(name, *args(path, new))
-    nothing = ended.status == RETURNED and read(path) == before
-    if nothing or ended.status != RETURNED:
-        slip("stale", tr("a save was killed just before the call {call} on {on}; the next one: {how}", call=what, on=on.name,
-                         how=tr("{name} came back and wrote nothing", name=name) if nothing else outcome(answer, ended, name)),
-             tr("the next save gets through, whatever a killed one has left"),
-             tr("One save was killed and left its temp file behind. From then on no save gets through any more: the run can't be gone on with."))
+    left = read(path)
+    if ended.status != RETURNED:
+        how = outcome(answer, ended, name)
+    elif left == before:
+        how = tr("{name} came back and wrote nothing", name=name)
+    elif not _is_json(left):
+        how = tr("{name} came back and left {file} {state}", name=name, file=path.name, state=_state(left))
+    else:
+        return
+    slip("stale", tr("a save was killed just before the call {call} on {on}; the next one: {how}", call=what, on=on.name, how=how),
+         tr("the next save gets through, whatever a killed one has left"),
+         tr("One save was killed and left its temp file behind. From then on no save gets through any more: the run can't be gone on with."))
 
 
 def _link(path, witness):
@@ -131,8 +137,14 @@ def _state(data):
         return tr("gone")
     if not data:
         return tr("empty")
-    try:
-        json.loads(data)
-    except ValueError:
+    if not _is_json(data):
         return tr("with {n} bytes that are no JSON any more: {end}", n=len(data), end=repr(data[-40:].decode("utf-8", "replace")))
     return tr("with other content than either state")
+
+
+def _is_json(data):
+    try:
+        json.loads(data or b"")
+    except (ValueError, RecursionError):
+        return False
+    return True
