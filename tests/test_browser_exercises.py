@@ -115,7 +115,7 @@ def run_tool_uses(content, tools, *, effects_path, approve=None):
             effects = load_effects(effects_path)
             effects[block["id"]] = {"name": block["name"], "result": output, "at": "now"}
             save_effects(effects_path, effects)
-            results.append({"type": "tool_result", "tool_use_id": block["id"], "content": output})
+            results.append({"type": "tool_result", "tool_use_id": block["id"], "content": json.dumps(output)})
     return results
 """
 

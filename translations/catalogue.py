@@ -119,7 +119,10 @@ def file_of(name):
 def load(name):
     """The catalogue of a document as it is on disk; an empty one if there is none yet."""
     file = file_of(name)
-    return read_po(BytesIO(file.read_bytes() if file.exists() else HEADER))
+    catalogue = read_po(BytesIO(file.read_bytes() if file.exists() else HEADER))
+    for message in catalogue:  # Babel reads "#| the English before" as a comment of ours
+        message.user_comments = [comment for comment in message.user_comments if not comment.startswith("|")]
+    return catalogue
 
 
 def sync(name):

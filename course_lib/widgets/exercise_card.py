@@ -155,7 +155,7 @@ class ExerciseCard(View):
         return {name: shell.user_ns[name] for name in PARTS if name in written and name in shell.user_ns} or None
 
     def _note(self, question):
-        text = W.Textarea(value=self.kept["notes"].get(question, ""), placeholder=tr("in your own words"),
+        text = W.Textarea(value=self.kept["notes"].get(question, ""), placeholder=tr("in your own words"), continuous_update=False,
                           layout=W.Layout(width="auto", height="5em"))
         text.description, text.style.description_width = tr("Your words"), "initial"
         button = W.Button(description=tr("Commit, then compare"), layout=W.Layout(width="max-content"))

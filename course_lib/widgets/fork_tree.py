@@ -119,7 +119,7 @@ class ForkTree(View):
         self.careful = W.Checkbox(description=tr("the person at the gate says no where a similar effect is on record"), indent=False, layout=wide)
         self.tree, self.chosen, self.news, self.difference = Timeline(), W.HTML(), W.HTML(), W.HTML()
         self.rewind_button, self.run_button = _button(tr("Rewind to here"), "undo"), _button(tr("Run on, to the end"), "play")
-        self.branch_name = W.Text(description=tr("Name of the fork"), placeholder="plan-b", layout=W.Layout(width="22em"), **narrow)
+        self.branch_name = W.Text(description=tr("Name of the fork"), placeholder="plan-b", continuous_update=False, layout=W.Layout(width="22em"), **narrow)
         self.fork_button, self.anew_button = _button(tr("Fork from here"), "code-fork"), _button(tr("Start anew, with a new world"))
         self.left, self.right = (W.Dropdown(description=text, layout=W.Layout(width="max-content"), **narrow) for text in (tr("Compare"), tr("with")))
         self._made = None

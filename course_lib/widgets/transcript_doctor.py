@@ -52,7 +52,7 @@ class TranscriptDoctor(View):
                                   layout=W.Layout(width="max-content", max_width="100%"), **narrow)
         self.file = W.FileUpload(description=tr("Load a file"), accept=".json,.jsonl,.txt", layout=W.Layout(width="max-content"))
         self.pasted = W.Textarea(description=tr("Or paste it"), placeholder=tr("the messages of a request, a checkpoint.json, or a session in JSON Lines"),
-                                 rows=8, layout=W.Layout(width="auto"), **narrow)
+                                 continuous_update=False, rows=8, layout=W.Layout(width="auto"), **narrow)
         self.examine_button = W.Button(description=tr("Examine"), icon="search", layout=W.Layout(width="max-content"))
         self.mend_button = W.Button(description=tr("Mend it"), icon="wrench", disabled=True, layout=W.Layout(width="max-content"))
         self.findings, self.remedy = W.HTML(), W.HTML()
