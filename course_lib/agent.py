@@ -113,7 +113,7 @@ class _Seen:
             lone = lone_surrogates(message, f"messages.{number}")
             if lone:
                 raise RequestNotSent(f"The request can't be sent: {lone[0]} holds half of a surrogate pair, which is no character; "
-                                     "mend that text in checkpoint.json and resume.")
+                                     "mend that text in checkpoint.json and resume; where earlier saves are kept, go back to a turn before it.")
             self.ids |= {block["id"] for block in message["content"] if block["type"] == "tool_use"} if isinstance(message["content"], list) else set()
         self.count = len(messages)
 

@@ -16,6 +16,7 @@ import copy
 import errno
 import json
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -140,11 +141,33 @@ def read(folder, *, until=None, length=None):
 
 # --- lines ----------------------------------------------------------------------------------------
 
+def parent_of(folder):
+    """Where the history of a folder begins, as its first line says: ``{"folder", "bytes", "sum"}``, or None."""
+    with suppress(OSError, ValueError, AttributeError, RecursionError), open(Path(folder) / FILE, "rb") as file:
+        return json.loads(file.readline(10_000)).get("parent")
+    return None
+
+
 def trim(book):
-    """Take away what is behind the last line: zeros to be written over, or what a crash has torn."""
+    """Take away what is behind the last line: zeros to be written over, or what a crash has torn.
+
+    Whole lines among that were no crash's doing alone, so they are kept in a file beside it.
+    """
+    if book.torn:
+        _keep_apart(book)
     if book.torn or book.length > book.size:
         cut(book.path, book.size)
         book.torn, book.length = 0, book.size
+
+
+def _keep_apart(book):
+    try:
+        behind = book.path.read_bytes()[book.size:].rstrip(b"\0")
+        if b"\n" in behind:
+            n = 1 + len(list(book.path.parent.glob(f"{FILE}.broken.*")))
+            book.path.with_name(f"{FILE}.broken.{n}").write_bytes(behind)
+    except OSError as error:
+        raise StorageError(f"What stood behind the last whole line of {FILE} could not be set aside: {reason(error)}; put that right and resume.") from error
 
 
 def add(book, record, moment, *, sync=True, **facts):
@@ -300,7 +323,10 @@ def _begin_reading(book, record):
     name = book.parent["folder"]
     if Path(name).name != name or name == "..":
         raise HistoryError(f"{FILE} begins in the folder {name!r:.60}, which is none beside this one.")
-    shared = read(book.path.parent.with_name(name), length=book.parent["bytes"])
+    try:
+        shared = read(book.path.parent.with_name(name), length=book.parent["bytes"])
+    except CheckpointMissing:
+        raise HistoryError(f"{book.home} begins in the history of {name}, which is not there; bring that folder back.") from None
     if f"{shared.sum:08x}" != book.parent["sum"]:
         raise HistoryError(f"This branch begins in {FILE} of {name}, and that has changed since; bring back the folder as it was.")
     book.timeline = shared.timeline

@@ -9,26 +9,29 @@ Branches of one origin are a family: each has a run id of its own, and knows its
 
 Left out: undoing effects, which is a task of its own and differs from tool to tool.
 """
+import os
 import re
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from . import history, ledger, turns
-from .checkpoint import CheckpointMissing, lineage_of
+from .checkpoint import CheckpointMissing, CheckpointUnreadable, lineage_of
 from .errors import CourseError
-from .guard import owning, preflight
+from .guard import LOCK, owning, preflight
 from .keeping import keeping, way_of
 from .ledger import find
 from .moments import current, part
 from .places import NoSuchTurn, place  # noqa: F401  (found here, too)
 from .resume import close_turn, reconcile
+from .storage import StorageError, reason
 from .tools import result, says
 from .transcript import ids_in
 from .values import as_content, same
 
 NOTE = ("This run was taken back to turn {turn}. What its tools did after that is not undone and still stands: {effects}. "
         "Reckon with it, and don't do it again without need.")
+MOST = 40  # effects that a note names
 
 
 class BranchError(CourseError):
@@ -64,7 +67,8 @@ def go_back_to(turn, point=None, *, folder="checkpoints", tools=None):
         if scene["pendingToolUse"]:
             close_turn(scene, reconcile(scene, tools or {}, effects_path=Path(folder) / ledger.FILE))
         if standing:
-            scene["messages"].append({"role": "user", "content": NOTE.format(turn=turn, effects="; ".join(map(_in_words, standing)))})
+            words = [*map(_in_words, standing[:MOST]), *([f"and {len(standing) - MOST} more"] if len(standing) > MOST else [])]
+            scene["messages"].append({"role": "user", "content": NOTE.format(turn=turn, effects="; ".join(words))})
         _kept(folder).set_back(folder, turn, point, scene)
     return scene
 
@@ -87,27 +91,38 @@ def fork_from(turn, branch_name, point=None, *, folder="checkpoints", tools=None
     with current():  # one run, so that a history is read once
         scene = rewind_to(turn, point, folder=folder)
         turn, point = place(scene)
-        mine = lineage_of(scene)
-        branch, done = _new_folder(Path(folder), branch_name, mine), {}
-        if scene["pendingToolUse"]:
-            close_turn(scene, _settled(scene, folder, tools, done))
-        scene["lineage"] = {**mine, "run": current().new_id(), "parent": {
-            "folder": Path(folder).absolute().name, "run": mine.get("run"), "turn": turn, "point": point, "tokensUsed": scene["tokensUsed"]}}
-        _kept(folder).begin(branch, scene, (folder, turn, point))
-        with keeping(way_of(folder)):
-            for id, entry in done.items():
-                part(ledger.save_effect)(branch / ledger.FILE, id, entry)
+        branch = _new_folder(Path(folder), branch_name, lineage_of(scene))
+        with owning(branch):
+            if not _is_stillborn(branch):  # another fork of that name was quicker
+                raise BranchError(f"There is a {branch.name} already; choose another name for the branch.")
+            (branch / history.FILE).unlink(missing_ok=True)
+            _begin(branch, scene, (folder, turn, point), tools)
     return branch
 
 
+def _begin(branch, scene, came_from, tools):
+    """Save the first scene of a branch, its dangling call settled and its lineage set."""
+    folder, turn, point = came_from
+    mine, done = lineage_of(scene), {}
+    if scene["pendingToolUse"]:
+        close_turn(scene, _settled(scene, folder, tools, done))
+    scene["lineage"] = {**mine, "run": current().new_id(), "parent": {
+        "folder": Path(folder).absolute().name, "run": mine.get("run"), "turn": turn, "point": point, "tokensUsed": scene["tokensUsed"]}}
+    _kept(folder).begin(branch, scene, came_from)
+    with keeping(way_of(folder)):
+        for id, entry in done.items():
+            part(ledger.save_effect)(branch / ledger.FILE, id, entry)
+
+
 def effects_since(turn, point=None, *, folder="checkpoints", tools=None):
-    """What a rewind to that turn leaves standing: the ledger's entries whose call that scene doesn't know.
+    """What a rewind to that turn leaves standing: what has happened, by the ledger or the conversation, and that scene doesn't know.
 
     Gives ``[{"id", "name", "result", "at", ...}, ...]`` in the order they happened. With tools, those that only read are left out.
     """
     known, now = _ids(rewind_to(turn, point, folder=folder)), load_latest(folder=folder)
+    told = _told(now)
     inherited = {id: entry for parent in _ancestors(folder, now) for id, entry in _kept(parent).effects(parent).items() if id in _ids(now)}
-    return [{"id": id, **entry} for id, entry in {**inherited, **_kept(folder).effects(folder)}.items()
+    return [{"id": id, **entry} for id, entry in {**told, **inherited, **_kept(folder).effects(folder)}.items()
             if id not in known and not says((tools or {}).get(entry["name"]), "read_only")]
 
 
@@ -159,9 +174,13 @@ def similar_effects(call, *, folder, tools):
 
 
 def _kept(folder):
-    way = way_of(folder)
+    way, name = way_of(folder), Path(folder).absolute().name
+    if way == "file" and not os.path.isdir(folder):
+        raise CheckpointMissing(f"There is no folder {name} here; name the folder of a branch, such as checkpoints.")
+    if way == "file" and not os.access(folder, os.R_OK | os.X_OK):
+        raise CheckpointUnreadable(f"{name} can't be looked into; make it readable and try again.")
     if way == "file":
-        raise CheckpointMissing(f"{Path(folder).name} keeps no turns to go back to; run the agent with keep=\"turns\" or keep=\"history\".")
+        raise CheckpointMissing(f"{name} keeps no turns to go back to; run the agent with keep=\"turns\" or keep=\"history\".")
     return {"turns": turns, "history": history}[way]
 
 
@@ -180,8 +199,10 @@ def _new_folder(folder, name, lineage):
     branch = folder.absolute().with_name(f"{lineage.get('root', folder.absolute().name)}-{name}")
     if branch.exists() and not _is_stillborn(branch):
         raise BranchError(f"There is a {branch.name} already; choose another name for the branch.")
-    branch.mkdir(exist_ok=True)
-    (branch / history.FILE).unlink(missing_ok=True)
+    try:
+        branch.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{branch.name} could not be made: {reason(error)}; make {branch.parent.name or 'that place'} writable and try again.") from error
     return branch
 
 
@@ -191,11 +212,21 @@ def _is_stillborn(branch):
         with suppress(CourseError):
             return not history.saves(branch)
         return False
-    return all(path.suffix == ".tmp" for path in branch.iterdir())
+    return all(path.suffix == ".tmp" or path.name == LOCK for path in branch.iterdir())
 
 
 def _ids(scene):
     return {id for message in scene["messages"] for _, id in ids_in(message, "assistant", "tool_use")}
+
+
+def _told(scene):
+    """What the conversation says has happened, or may have, as ledger entries: a ledger may have failed, or be gone."""
+    calls = {block["id"]: block for message in scene["messages"] if isinstance(message["content"], list)
+             for block in message["content"] if block["type"] == "tool_use" and {"id", "name", "input"} <= block.keys()}
+    answers = [block for message in scene["messages"] if isinstance(message["content"], list)
+               for block in message["content"] if block["type"] == "tool_result" and block.get("tool_use_id") in calls]
+    return {block["tool_use_id"]: {"name": calls[block["tool_use_id"]]["name"], "result": block.get("content"), "input": calls[block["tool_use_id"]]["input"]}
+            for block in answers if not block.get("is_error") or str(block.get("content")).startswith("State unknown")}
 
 
 def _in_words(effect):

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -85,8 +84,8 @@ def preflight(folder):
         finally:
             probe.unlink(missing_ok=True)
     except OSError as error:
-        raise StorageError(f"The folder {probe.parent.name or probe.parent} can't be written: {reason(error)}; "
-                           "make it writable or choose another one.") from error
+        advice = "make the folder first" if isinstance(error, FileNotFoundError) else "make it writable or choose another one"
+        raise StorageError(f"The folder {probe.parent.name or probe.parent} can't be written: {reason(error)}; {advice}.") from error
     if current().unlocked:
         raise StorageError(f"{LOCK} could not be made: {current().unlocked}; put that right and start again.")
 
@@ -104,12 +103,12 @@ def fresh_start(folder):
     try:
         # The checkpoint goes first: a ledger without one is harmless, a checkpoint without its
         # ledger would forget that its pending call has happened.
-        for path in (*(folder / name for name in OURS), *broken_ledgers(folder / ledger.FILE)):
+        for path in (*(folder / name for name in OURS), *broken_ledgers(folder / ledger.FILE), *broken_ledgers(folder / history.FILE)):
             target = Path(os.path.realpath(path))
             (target if target.name == path.name else path).unlink(missing_ok=True)  # a link to a file of another name is ours, that file is not
         current().books.clear()  # what was read of them is no more
         for path in turns.our_files(folder):
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            _remove(path)
         sweep_all(folder)
         sync_folder(folder)
     except OSError as error:
@@ -165,6 +164,14 @@ def sweep_all(folder):
     """Remove the temp files of dead runs."""
     for name in (*OURS, *turns.names_of_temp_files(folder)):
         sweep(Path(folder) / name)
+
+
+def _remove(path):
+    if path.is_dir():
+        with suppress(OSError):  # somebody keeps files of their own in it
+            path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _refuse_orphans(folder):

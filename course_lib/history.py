@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from . import checkpoint, ledger
-from .book import FILE, VERSION, Book, HistoryError, add, line_of, news_of, read, sum_of, trim  # noqa: F401  (HistoryError is found here, too)
+from .book import FILE, VERSION, Book, HistoryError, add, line_of, news_of, parent_of, read, sum_of, trim  # noqa: F401  (HistoryError is found here, too)
 from .checkpoint import CheckpointMissing, check_shape, moment_of
 from .errors import CourseError
 from .moments import alert, current
@@ -111,21 +111,24 @@ def forks_of(folder):
     folder = Path(folder).absolute()
     if not (folder / FILE).exists():
         return []
-    found = []
-    for other in sorted(folder.parent.iterdir()):
-        try:
-            parent = other != folder and read(other).parent
-        except (CourseError, OSError):
-            continue
-        found += [other] if parent and parent["folder"] == folder.name else []
-    return found
+    found = {other: parent_of(other) for other in sorted(folder.parent.iterdir()) if other != folder and other.is_dir()}
+    return [other for other, parent in found.items() if parent and _holds(folder, parent)]
+
+
+def _holds(folder, link):
+    """Whether the lines that a fork shares are these; by their checksum, as folders may be renamed."""
+    try:
+        return f"{read(folder, length=link['bytes']).sum:08x}" == link["sum"]
+    except (CourseError, KeyError, TypeError):
+        return False
 
 
 def write_files(folder):
     """Write checkpoint.json and effects.json as they stand, for eyes and for other programs. Raises StorageError."""
     book = _book(Path(folder) / FILE)
     trim(book)
-    for name, value in ((checkpoint.FILE, book.timeline.scene(-1)), (ledger.FILE, book.effects)):
+    scene = [(checkpoint.FILE, book.timeline.scene(-1))] if book.timeline.saves else []
+    for name, value in (*scene, (ledger.FILE, book.effects)):
         path, data = Path(folder) / name, encode(value)
         sweep(path)
         if not path.exists() or path.read_bytes() != data:

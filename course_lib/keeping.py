@@ -2,7 +2,7 @@
 import os
 from contextlib import contextmanager
 
-from . import checkpoint, history, turns
+from . import history, turns
 from .errors import CourseError
 from .moments import current
 
@@ -16,7 +16,7 @@ def way_of(folder):
 
     if there(history.FILE):
         return "history"
-    return "turns" if not there(checkpoint.FILE) and turns.our_files(folder) else "file"
+    return "turns" if turns.our_files(folder) else "file"
 
 
 @contextmanager

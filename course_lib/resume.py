@@ -10,6 +10,7 @@ from . import checkpoint, ledger
 from .checkpoint import is_finished, lineage_of, load_checkpoint, save_checkpoint
 from .errors import CourseError
 from .guard import check_fingerprint, count_attempt, preflight, sweep_all
+from .keeping import way_of
 from .ledger import LedgerError, find, known_effects, load_effects, set_aside, was_set_aside
 from .moments import alert, current, part, remark
 from .reopen import reopen
@@ -51,7 +52,7 @@ def take_up(folder, tools, *, model=None, task=None, attempts=None):
     """
     path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
     scene = part(load_checkpoint)(path)
-    reopen(scene)
+    reopen(scene, kept=way_of(folder) != "file")
     run, pending = current(), scene["pendingToolUse"]
     run.family = lineage_of(scene).get("family")
     run.turn = scene["turns"]

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from . import ledger
-from .checkpoint import CheckpointMissing, check_shape, load_checkpoint as load_file, save_checkpoint as save_file
+from .checkpoint import CheckpointError, CheckpointMissing, check_shape, load_checkpoint as load_file, save_checkpoint as save_file
 from .errors import CourseError
 from .places import pick, place
 from .storage import StorageError, read_file, reason, sync_folder, write_atomic
@@ -58,7 +58,14 @@ def load(folder, turn, point=None):
     """A turn's scene, as saved: at its last point, or the one named. Raises NoSuchTurn or a CheckpointError."""
     places, plan = saves(folder), _plan(folder)
     where = places[pick(places, turn, point, folder)]
-    return plan["scene"] if plan and place(plan["scene"]) == where else load_file(Path(folder) / _name(*where))
+    if plan and place(plan["scene"]) == where:
+        return plan["scene"]
+    try:
+        return load_file(Path(folder) / _name(*where))
+    except CheckpointError as error:
+        before = places[:places.index(where)]
+        way_out = f"move that file away, and turn {before[-1][0]}, Point {before[-1][1]}, is the newest again" if before else "there is none before it, so start over without --resume"
+        raise type(error)(f"{str(error).split('; ')[0]}; {way_out}.") from error
 
 
 def begin(folder, scene, came_from=None):
@@ -109,8 +116,10 @@ def set_aside(folder):
 
 
 def our_files(folder):
-    """What a fresh start clears: turn files, and what rewinds have moved aside."""
-    return [Path(folder) / name for name in _names(folder) if FILE.fullmatch(name) or _ASIDE.fullmatch(name) or name == MOVING]
+    """What a fresh start clears: turn files, those that rewinds have moved aside, and then their folders, where nothing else is in them."""
+    here = [Path(folder) / name for name in _names(folder) if FILE.fullmatch(name) or name == MOVING]
+    aside = [path for path in set_aside(folder) if path.is_dir() and not path.is_symlink()]
+    return [*here, *(path / name for path in aside for name in _names(path) if FILE.fullmatch(name)), *aside]
 
 
 def names_of_temp_files(folder):
@@ -137,7 +146,9 @@ def _plan(folder):
         return {**plan, "after": (int(turn), str(point))}
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, CourseError) as error:
+    except OSError as error:
+        raise StorageError(f"{Path(folder).absolute().name} could not be looked into: {reason(error)}; make it readable and try again.") from error
+    except (ValueError, KeyError, TypeError, CourseError) as error:
         raise StorageError(f"{MOVING} in {Path(folder).name}, the plan of a rewind, can't be trusted ({error}); "
                            "remove it to go on as if there had been no rewind.") from error
 

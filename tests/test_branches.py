@@ -445,3 +445,92 @@ def test_whatever_runs_crashes_rewinds_and_forks_come_a_reload_is_what_was_live(
 
 def saves(folder):
     return branches._kept(folder).saves(folder) if keeping.way_of(folder) != "file" else []
+
+
+# --- what a breaker found -----------------------------------------------------------------------------
+
+def test_a_newest_turn_file_that_is_torn_names_the_save_before_it_and_costs_nothing(home):
+    world = World()
+    start(home, world, way="turns")
+    before = rewind_to(3, "B", folder=home)
+    (home / "turn-003-final.json").write_text("{")
+    with pytest.raises(checkpoint.CheckpointTorn, match="move that file away, and turn 3, Point B, is the newest again"):
+        load_latest(folder=home)
+    (home / "turn-003-final.json").rename(home / "aside.json")
+    assert load_latest(folder=home) == before
+
+
+def test_a_fresh_start_leaves_a_persons_own_files_beside_what_a_rewind_moved_aside(home):
+    world = World()
+    start(home, world, way="turns")
+    go_back_to(1, folder=home, tools=world.tools)
+    (home / "rewound-1" / "my-notes.txt").write_text("mine")
+    start(home, world, way="turns")
+    assert list(on_disk(home / "rewound-1")) == ["my-notes.txt"]
+
+
+def test_a_renamed_parent_is_still_the_ground_of_its_branches(home):
+    world = World()
+    start(home, world)
+    fork_from(2, "b", folder=home)
+    renamed = home.rename(home.with_name("another"))
+    with pytest.raises(CourseError, match="checkpoints-b begins"):
+        start(renamed, world)
+
+
+def test_a_branch_without_its_parent_says_which_folder_is_missing(home):
+    world = World()
+    start(home, world)
+    branch = fork_from(2, "b", folder=home)
+    home.rename(home.with_name("another"))
+    with pytest.raises(CourseError, match="checkpoints-b begins in the history of checkpoints, which is not there; bring that folder back"):
+        load_latest(folder=branch)
+
+
+def test_what_happened_is_told_although_the_ledger_is_gone(home):
+    world = World()
+    start(home, world, way="turns")
+    (home / "effects.json").unlink()
+    note = go_back_to(1, folder=home, tools=world.tools)["messages"][-1]["content"]
+    assert "note (t2)" in note and "pay (t3)" in note and "look" not in note
+
+
+def test_a_note_about_very_many_effects_stays_short(home, way):
+    turns_ = [[use(f"t{i}", "note", line=f"line {i}")] for i in range(1, 60)]
+    world = World()
+    start(home, world, *turns_, [text("done")], way=way, max_turns=100)
+    note = go_back_to(1, folder=home, tools=world.tools)["messages"][-1]["content"]
+    assert "and 18 more" in note and note.count("note (") == 40
+
+
+def test_a_pause_before_the_first_turn_is_no_error(home, way):
+    assert "max of 0 turns" in start(home, World(), way=way, max_turns=0)
+
+
+def test_of_two_forks_of_one_name_at_one_time_one_is_refused(done):
+    home, _ = done
+    from course_lib.guard import owning
+    (home.parent / "checkpoints-b").mkdir()
+    with Run(), owning(home.parent / "checkpoints-b"):  # the other one, which is at it
+        with pytest.raises(CourseError, match="in use by process"), Run():
+            fork_from(2, "b", folder=home)
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_not_there(tmp_path):
+    with pytest.raises(CourseError, match="There is no folder nowhere here"):
+        load_latest(folder=tmp_path / "nowhere")
+    with pytest.raises(CourseError, match="make the folder first"):
+        start(tmp_path / "nowhere", World())
+
+
+def test_turn_files_count_although_a_checkpoint_of_another_lesson_lies_beside_them(home):
+    start(home, World(), way="turns")
+    write(home / "checkpoint.json", scene([]))
+    assert load_latest(folder=home)["turns"] == 3
+
+
+@pytest.mark.parametrize("kept", WAYS)
+def test_a_conversation_that_the_api_would_refuse_is_told_with_the_way_back(home, kept):
+    start(home, World(), [LOOK], [text(""), NOTE], [text("done")], way=kept, crash=("after-save-a", 2))
+    with pytest.raises(CourseError, match="go back to an earlier turn"):
+        start(home, World(), [LOOK], resume=True)

@@ -118,6 +118,14 @@ def test_a_history_cut_at_any_byte_is_resumed_and_says_what_was_dropped(folder, 
         assert (f"ended in {torn} bytes that a crash had cut short" in said_) is (torn > 0), cut
 
 
+def test_whole_lines_that_are_dropped_are_kept_apart(folder):
+    lines = (folder / FILE).read_bytes().splitlines(keepends=True)
+    edited = lines[-1].replace(b"done", b"gone")
+    (folder / FILE).write_bytes(b"".join(lines[:-1]) + edited)
+    assert resumed(folder)[0] == "done"
+    assert (folder / f"{FILE}.broken.1").read_bytes() == edited
+
+
 def test_cut_before_its_first_save_there_is_nothing_to_resume_from(folder):
     data = (folder / FILE).read_bytes()
     for cut in (0, 5, data.index(b"\n"), data.index(b"\n") + 1, data.index(b"\n") + 9):
