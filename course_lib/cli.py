@@ -6,10 +6,13 @@ command needs more.
 """
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
 from course_lib.errors import CourseError
@@ -25,16 +28,47 @@ def main(argv=None):
     argv = with_default(sys.argv[1:] if argv is None else argv)
     use_language(asked_language(argv))
     parser = build_parser()
-    args, rest = parser.parse_known_args(argv)
-    if rest and not args.takes_more:
-        parser.error(tr("{command} does not know {rest}; see course {command} --help.", command=args.command, rest=" ".join(rest)))
     try:
+        with printing():
+            args, rest = parser.parse_known_args(argv)
+        if rest and not args.takes_more:
+            parser.error(tr("{command} does not know {rest}; see course {command} --help.", command=args.command, rest=" ".join(rest)))
         return args.run(rest if args.takes_more else args)
     except CourseError as error:
-        print(error, file=sys.stderr)
+        return complain(error)
+    except BrokenPipeError:     # who read it has gone, as in: course progress | head -1
+        discard_output()
         return 1
     except KeyboardInterrupt:       # while a command starts or ends; JupyterLab handles its own
         return 130
+
+
+@contextmanager
+def printing():
+    """For whatever is printed inside: it arrives before the block is left. Raises BrokenPipeError where nobody reads it any more, CourseError where it can't be written."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        discard_output()
+        raise CourseError(tr("What this command has to say can't be written there: {why}.", why=error.strerror or error)) from error
+
+
+def discard_output():
+    """What is left over in standard output goes nowhere; Python would try to write it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def complain(error, code=1):
+    """Say what went wrong, on standard error. Gives the exit code."""
+    from course_lib.log import plain
+    sys.stderr.reconfigure(errors="backslashreplace")
+    print(plain(str(error)), file=sys.stderr)
+    return code
 
 
 def asked_language(argv):
@@ -64,7 +98,7 @@ def build_parser():
     command.add_argument("exercise", metavar="EXERCISE", help=tr("its number, such as 4.2"))
     command = add(commands, "reset", reset, tr("forget what was done in an exercise, and begin it anew"))
     command.add_argument("exercise", metavar="EXERCISE", help=tr("its number, such as 4.2"))
-    command.add_argument("file", metavar="FILE", nargs="?", help=tr("write there what one begins with; a file of that name gets .old added to its own"))
+    command.add_argument("file", metavar="FILE", nargs="?", help=tr("write there what one begins with; what a file of that name holds is kept beside it, with .old added to the name"))
     add(commands, "progress", progress, tr("tell what has been tried and solved in the exercises"))
     command = add(commands, "grade", grade, tr("check the answers of a whole class, each program in a sandbox"),
                   more=tr("Started again with the same --out it goes on where it was stopped. Exit code: 0 if every answer was checked, 2 if some could not be."))
@@ -87,9 +121,12 @@ def add(commands, name, run, help, *, takes_more=False, more=None):
 
 
 def with_default(argv):
-    """``course`` and ``course --port 9000`` mean lab; ``course --help`` stays what it is."""
+    """``course`` and ``course --port 9000`` mean lab; ``course --help`` stays what it is. --lang may stand before a command as well as after it."""
+    n = 2 if argv[:1] == ["--lang"] else 1 if argv and argv[0].startswith("--lang=") else 0
+    language, argv = argv[:n], argv[n:]
     first = argv[0] if argv else "--"
-    return ["lab", *argv] if first.startswith("-") and first not in ("-h", "--help") else list(argv)
+    command, rest = ("lab", argv) if first.startswith("-") and first not in ("-h", "--help") else (first, argv[1:])
+    return [command, *language, *rest]
 
 
 # --- lab ---------------------------------------------------------------------------------
@@ -172,18 +209,12 @@ def show(arguments, **settings):
 
 def doctor(args):
     from course_lib.doctor import visit
-    from course_lib.log import plain
     sys.stdout.reconfigure(errors="backslashreplace")   # a terminal without the sign still gets the line
-    try:
-        code = visit(args.file, args.out)
-        sys.stdout.flush()
-        return code
-    except CourseError as error:
-        print(plain(str(error)), file=sys.stderr)
-        return 2
-    except BrokenPipeError:     # as in: course doctor FILE | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    with printing():
+        try:
+            return visit(args.file, args.out)
+        except CourseError as error:
+            return complain(error, 2)
 
 
 # --- exercises ---------------------------------------------------------------------------
@@ -191,12 +222,19 @@ def doctor(args):
 def check(args):
     from course_lib.grading import catalogue, feedback, report
     try:
-        text = Path(args.file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(tr("{file} can't be read: {why}.", file=args.file, why=getattr(error, "strerror", None) or tr("it is no text in UTF-8"))) from error
-    found = catalogue.check(args.exercise, text)
+        found = catalogue.check(args.exercise, text_of(args.file))
+    except CourseError as error:
+        return complain(error, 2)
     say(feedback.as_text(found))
     return {report.CORRECT: 0, report.UNCHECKED: 2}.get(found.outcome, 1)
+
+
+def text_of(file):
+    """A file's text. Raises CourseError."""
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(tr("{file} can't be read: {why}.", file=file, why=getattr(error, "strerror", None) or tr("it is no text in UTF-8"))) from error
 
 
 def hint(args):
@@ -208,16 +246,32 @@ def hint(args):
 def reset(args):
     from course_lib.grading import catalogue
     starter = catalogue.starter_text(args.exercise)
-    file = args.file and Path(args.file)
-    try:
-        if file:
-            if file.exists():
-                file.replace(file.with_name(f"{file.name}.old"))
-            file.write_text(starter, encoding="utf-8")
-    except OSError as error:
-        raise CourseError(tr("{file} can't be written: {why}; nothing was reset.", file=file, why=error.strerror or error)) from error
+    written = begin_anew(Path(args.file), starter) if args.file else []
     catalogue.reset(args.exercise)
-    say(tr("{exercise} is as if you had never tried it.", exercise=args.exercise), *([tr("{file} holds what one begins with.", file=file)] if file else []))
+    say(tr("{exercise} is as if you had never tried it.", exercise=args.exercise), *written)
+
+
+def begin_anew(file, starter):
+    """Put the starter into a file; what it held is kept beside it, under a name that nothing had. Gives the lines that say so. Raises CourseError."""
+    from course_lib.storage import StorageError, reason, write_atomic
+    if file.is_dir():
+        raise CourseError(tr("{file} is a folder; name a file in it, such as {example}. Nothing was reset.", file=file, example=file / "answer.py"))
+    lines = [tr("{file} holds what one begins with.", file=file)]
+    try:
+        if file.exists():
+            old = next(name for name in old_names(file) if not os.path.lexists(name))
+            shutil.copy2(file, old)
+            lines.append(tr("What was in it is in {old} now.", old=old))
+        write_atomic(file, starter.encode(), moment="starter")
+    except (OSError, StorageError) as error:
+        raise CourseError(tr("{file} can't be written: {why}; nothing was reset.", file=file, why=reason(error.__cause__ or error))) from error
+    return lines
+
+
+def old_names(file):
+    """file.old, file.old.2, file.old.3 and so on."""
+    yield file.with_name(f"{file.name}.old")
+    yield from (file.with_name(f"{file.name}.old.{n}") for n in count(2))
 
 
 def progress(_):
@@ -228,7 +282,7 @@ def progress(_):
 
 
 def grade(args):
-    from course_lib.grading.classroom import batch, report
+    from course_lib.grading.classroom import batch, report, submissions
     sys.stderr.reconfigure(errors="backslashreplace")
     try:
         graded = batch.grade(args.folder, args.out, unsafe=args.unsafe, progress=show_progress)
@@ -236,7 +290,8 @@ def grade(args):
         say("", tr("Stopped. What was graded is kept; the same command goes on from there."))
         raise
     files = report.write(graded, args.out)
-    say(report.count(graded), *map(str, files))
+    left = submissions.passed_over(args.folder, leave_out=(Path(args.out), *files))
+    say(report.count(graded), *map(str, files), *report.passed_over(left))
     return 2 if any(found and found.outcome == report.UNCHECKED for _, found in graded) else 0
 
 
@@ -251,7 +306,8 @@ def say(*lines):
     """Print text that may come from anywhere: nothing in it moves the cursor, and no character stops it."""
     from course_lib.log import plain
     sys.stdout.reconfigure(errors="backslashreplace")
-    print(*(plain(line) for text in lines for line in text.split("\n")), sep="\n")
+    with printing():
+        print(*(plain(line) for text in lines for line in text.split("\n")), sep="\n")
 
 
 # --- prove -------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ are set before the answer is loaded; the parent and the sandbox do not rely on t
 import contextlib
 import faulthandler
 import json
+import locale
 import os
 import signal
 import sys
@@ -88,6 +89,8 @@ def main():
     channel.say({"up": True})
     job = channel.hear()
     limit(job["cpu"], channel)
+    if job["ascii"]:
+        locale.setlocale(locale.LC_CTYPE, "C")  # now, and not from the start, since then the names of files would have to be ASCII as well
     sys.addaudithook(watcher(channel))
     answer = sys.modules["answer"] = types.ModuleType("answer")  # a module as any other, since dataclasses and the like look for it
     namespace = answer.__dict__

@@ -112,15 +112,19 @@ class Child:
     on_file: called as on_file(what, path), of "rename" and "link" as on_file(what, path, to), before each
     file call that changes something ("open", "rename", "remove", "truncate", "link"), and may raise
     Kill. The paths are as the child says them. It may be changed at any time.
+
+    ascii: as on a machine whose own encoding knows nothing else, so that a file opened without a
+    named one can hold nothing else either; as far as the system lets one choose (macOS and Windows don't).
     """
 
-    def __init__(self, text, folder, *, on_file=None):
+    def __init__(self, text, folder, *, on_file=None, ascii=False):
         self.folder, self.names, self.on_file = Path(folder).resolve(), {}, on_file
-        self._setup = {"text": text, "cpu": CPU, "patience": PATIENCE}
+        self._setup = {"text": text, "cpu": CPU, "patience": PATIENCE, "ascii": ascii}
         self._functions, self._heard, self._bytes = [], 0, 0
 
     def __enter__(self):
-        command = [sys.executable, "-I", "-S", "-B", str(CHILD)]
+        encoding = ["-X", "utf8=0"] if self._setup["ascii"] else []
+        command = [sys.executable, "-I", "-S", "-B", *encoding, str(CHILD)]
         wrap = _wrap.get()
         command = wrap(command, self.folder) if wrap else command
         self._complaints = tempfile.TemporaryFile()

@@ -20,6 +20,7 @@ from ..report import CORRECT, FAIL, INCORRECT, NOT_ATTEMPTED, PASS, UNCHECKED
 NO_ANSWER = "no answer found"
 WORDS = {CORRECT: mark("correct"), INCORRECT: mark("not yet"), NOT_ATTEMPTED: mark("not attempted"), NO_ANSWER: mark("no answer found"), UNCHECKED: mark("could not be checked")}
 SIGNS = {CORRECT: "✓", INCORRECT: "✗", NOT_ATTEMPTED: "·", NO_ANSWER: "?", UNCHECKED: "!"}
+MOST_NAMES = 20  # of files that were passed over; a folder of photographs would hide what was graded
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1a1a1a; --line: #767676; --soft: #f2f2f2; --link: #0b57a4; }
@@ -54,6 +55,15 @@ def count(graded):
     students = len({submission.student for submission, _ in graded})
     answers = ", ".join(f"{found[which]} {tr(word)}" for which, word in WORDS.items() if found[which])
     return trn("{n} student: {answers}.", "{n} students: {answers}.", students, answers=answers)
+
+
+def passed_over(names):
+    """Lines that say which files were not looked at; none where there is nothing to say."""
+    if not names:
+        return []
+    head = trn("{n} file was passed over, since it is no notebook, no .py and no .json file:", "{n} files were passed over, since they are no notebooks, no .py and no .json files:", len(names))
+    more = len(names) - MOST_NAMES
+    return [head, *(f"  {name}" for name in names[:MOST_NAMES]), *([trn("  and {n} more", "  and {n} more", more)] if more > 0 else [])]
 
 
 # --- for the gradebook ----------------------------------------------------------------------

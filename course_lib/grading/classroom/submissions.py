@@ -11,6 +11,7 @@ What is missing, twice there or can't be read is a submission with a problem ins
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,26 +41,46 @@ class Submission:
 
 def find(folder, *, leave_out=()):
     """Every Submission in a folder, by student and exercise; leave_out: Paths that are not a student's. Raises CourseError where there is nothing to grade."""
-    folder, ours = Path(folder), {path.absolute() for path in leave_out}
-    try:
-        entries = sorted(path for path in folder.iterdir() if not _is_hidden(path) and path.absolute() not in ours)
-    except OSError as error:
-        raise CourseError(tr("{folder} can't be read: {why}; give the folder that holds the submissions.", folder=folder, why=reason(error))) from error
-    found = [submission for entry in entries for submission in _of(entry, folder)]
+    folder = Path(folder)
+    found = [submission for entry in _entries(folder, leave_out) for submission in _of(entry, folder)]
     if not found:
         raise CourseError(tr("There is no submission in {folder}: a notebook, a .py or a .json file for each student, or a folder for each.", folder=folder))
     return sorted(_once(found), key=lambda submission: (submission.student, submission.exercise, submission.file))
 
 
+def passed_over(folder, *, leave_out=()):
+    """The files in a folder that find takes no notice of, as names below it; but for hidden ones, which the system has made. What can't be read is told by find."""
+    folder, names = Path(folder), []
+    for entry in _entries(folder, leave_out):
+        with suppress(OSError):
+            names += [file.relative_to(folder).as_posix() for file in _files(entry) if file.suffix.lower() not in KINDS]
+    return names
+
+
+def _entries(folder, leave_out):
+    """What lies in the folder and may be a student's."""
+    ours = {path.absolute() for path in leave_out}
+    try:
+        return sorted(path for path in folder.iterdir() if not _is_hidden(path) and path.absolute() not in ours)
+    except OSError as error:
+        raise CourseError(tr("{folder} can't be read: {why}; give the folder that holds the submissions.", folder=folder, why=reason(error))) from error
+
+
+def _files(entry):
+    """All files of one entry of the folder. Raises OSError."""
+    if entry.is_symlink() or not entry.is_dir():
+        return [entry]
+    return sorted(path for path in entry.rglob("*") if not any(map(_is_hidden, [path, *path.relative_to(entry).parents])) and (path.is_symlink() or path.is_file()))
+
+
 def _of(entry, folder):
     """The submissions of one entry of the folder."""
-    if entry.is_symlink() or not entry.is_dir():
-        return _in_file(entry, folder, None) if entry.suffix.lower() in KINDS else []
     try:
-        files = sorted(path for path in entry.rglob("*") if path.suffix.lower() in KINDS and not any(map(_is_hidden, [path, *path.relative_to(entry).parents]))
-                       and (path.is_symlink() or path.is_file()))
+        files = [file for file in _files(entry) if file.suffix.lower() in KINDS]
     except OSError as error:
         return [Submission(entry.name, entry.name, "", problem=tr("The folder can't be read: {why}.", why=reason(error)))]
+    if entry.is_symlink() or not entry.is_dir():
+        return [submission for file in files for submission in _in_file(file, folder, None)]
     return [submission for file in files for submission in _in_file(file, folder, entry.name)] or \
         [Submission(entry.name, entry.name, "", problem=tr("The folder has no notebook, no .py and no .json file."))]
 

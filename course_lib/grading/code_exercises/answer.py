@@ -81,11 +81,12 @@ class Answer:
     """An answer under check. text; random: seeded by the text, so that the same answer meets the same ids and amounts.
 
     kept: a folder of this side's own, on the same disk. process: a child for all calls that need none
-    of their own; where what one call has left in memory could help the next, take child().
+    of their own. writer: another one, for what process is to read; so what comes back was on disk.
+    Where what any call has left in memory could help the next, take child().
     """
 
     def __init__(self, text, home):
-        self.text, self._folders, self._shared = text, 0, None
+        self.text, self._folders, self._shared = text, 0, {}
         self._work, self.kept = home / "work", home / "kept"
         self._work.mkdir()
         self.kept.mkdir()
@@ -113,17 +114,28 @@ class Answer:
 
     @property
     def process(self):
-        if self._shared is None:
-            self._shared = self.child().__enter__()
-        return self._shared
+        return self._one("process")
+
+    @property
+    def writer(self):
+        return self._one("writer")
+
+    def _one(self, role):
+        if role not in self._shared:
+            self._shared[role] = self.child().__enter__()
+        return self._shared[role]
 
     def close(self):
-        if self._shared is not None:
-            self._shared.__exit__()
+        for child in self._shared.values():
+            child.__exit__()
 
     def call(self, name, *args, scenario=None, **kwargs):
         """What a function gives; where it gives nothing, the criterion is left with the reason."""
         return self.got(self.process.call(name, *args, **kwargs), name, scenario)
+
+    def write(self, name, *args):
+        """Call a function in writer; where it does not come back, the criterion is left with the reason."""
+        self.got(self.writer.call(name, *args), name)
 
     def got(self, ended, name, scenario=None):
         """The value of a call; where there is none, the criterion is left with the reason."""
@@ -172,9 +184,14 @@ def because(key, says, right, wrong):
         if "BECAUSE" not in answer.process.names:
             slip("undefined", tr("there is no BECAUSE"), tr("the cell has its BECAUSE, with a letter for each question"))
         given = answer.got(answer.process.value("BECAUSE"), "BECAUSE")
-        letter = given.get(key) if isinstance(given, dict) else None
-        if letter != right:
-            question = wrong.get(letter) if isinstance(letter, str) else None
+        if not isinstance(given, dict) or "$object" in given:  # the latter is how a child tells of what JSON can't hold
+            slip("undefined", tr("BECAUSE is {value}", value=given["$object"] if isinstance(given, dict) else shown(given)), tr("a dict with a letter for each question, as in the cell you started from"))
+        if key not in given:
+            slip("undefined", tr("BECAUSE has no {key}", key=repr(key)), tr("a dict with a letter for each question, as in the cell you started from"))
+        letter = given[key]
+        meant = letter.strip().casefold() if isinstance(letter, str) else None
+        if meant != right:
+            question = wrong.get(meant)
             raise Slipped(Slip(f"because-{key.replace(' ', '-')}", tr("BECAUSE[{key}] is {letter}", key=repr(key), letter=shown(letter)),
                                tr("the letter of the line, of those above BECAUSE, that is true and says why"), question=tr(question) if question else ""))
     return check
@@ -187,7 +204,7 @@ def no_own_error(answer, ended, name):
     if not re.search(r"(^|[:;] *)(raise|assert) +[^\s#]", answer.line(ended.line or 0)):
         return tr("{what}; Python raised that, not a raise of yours", what=outcome(answer, ended, name))
     if not any(re.search(r"[^\W\d_]{2}", word) and "/" not in word and "\\" not in word for word in ended.text.split()):  # a path is no word
-        return tr("{what}; you raise it, and its text has no word that says what is wrong", what=outcome(answer, ended, name))
+        return tr("{what}; you raise it, and its text has no word in it", what=outcome(answer, ended, name))
     return None
 
 

@@ -46,13 +46,21 @@ class Model:
                          "stop_reason": "end_turn" if done else "tool_use", "usage": USAGE})
 
 
-@criterion("round_trip", mark("What save_checkpoint wrote, load_checkpoint gives back, whatever language it is in."))
+@criterion("round_trip", mark("What one process has saved, another one loads, whatever language it is in."))
 def round_trip(answer):
-    path, checkpoint = file(answer.folder()), scene(answer)
-    answer.call("save_checkpoint", path, checkpoint)
-    given = answer.call("load_checkpoint", path)
-    if given != checkpoint:
-        slip("round-trip", shown(given), shown(checkpoint))
+    path = file(answer.folder())
+    for checkpoint in (scene(answer), scene(answer, 4)):  # the second at the same path, so that nothing a load has remembered will do
+        answer.write("save_checkpoint", path, checkpoint)
+        given = answer.call("load_checkpoint", path)
+        if given != checkpoint:
+            slip("round-trip", tr("one process saved, another one loaded: {value}", value=shown(given)), shown(checkpoint),
+                 tr("A resume is a new process. What the old one had in memory went with it; all it gets is the file, as it is now."))
+    with answer.child(ascii=True) as child:
+        for name, args in (("save_checkpoint", (path, checkpoint)), ("load_checkpoint", (path,))):
+            ended = child.call(name, *args)
+            if ended.status != RETURNED or name == "load_checkpoint" and ended.value != checkpoint:
+                slip("encoding", tr("on a machine whose own encoding is ASCII: {how}", how=outcome(answer, ended, name)), tr("the same file and the same words on every machine"),
+                     tr("A file that is opened without a named encoding gets the one of the machine. Where that is another, the first foreign letter ends the run, or comes back as another letter."))
 
 
 @criterion("atomic", mark("Killed at any instant, a save leaves the old file or the new one."))
@@ -106,33 +114,34 @@ def point_b(answer):
     _check_fields(found, model, turns=(1,), requests=1, messages=[model.requests[-1]])
 
 
-@criterion("missing", mark("No file: an error that says that there is nothing to resume from."))
+@criterion("missing", mark("No file: an error of your own with a text of your own; that there is nothing to resume from, say."))
 def missing(answer):
     ended = answer.process.call("load_checkpoint", file(answer.folder()))
     if fault := no_own_error(answer, ended, "load_checkpoint"):
-        slip("missing", fault, tr("an error that you raise, with a sentence for the person who reads it: what is missing, and what to do"),
+        slip("missing", fault, tr("an error that you raise, with a text of your own; let it say what is missing, and what to do"),
              tr("Somebody asks for a resume in a folder where nothing ever ran, and should be told just that."))
 
 
-@criterion("torn", mark("A file cut off at any byte: an error that says to delete it and start over; never a default."))
+@criterion("torn", mark("A file cut off at any byte: an error of your own, in other words than for no file; never a default."))
 def torn(answer):
     path, checkpoint = file(answer.folder()), scene(answer)
     no_file = answer.process.call("load_checkpoint", path)
-    answer.call("save_checkpoint", path, checkpoint)
+    answer.write("save_checkpoint", path, checkpoint)
+    answer.call("load_checkpoint", path)  # what is remembered of the whole file is worth nothing when it is whole no more
     whole = read(path)
     with put(path, whole) as cut_off:
         for cut in reversed(range(len(whole))):
             cut_off.truncate(cut)
-            _check_cut(answer, path, checkpoint, no_file, cut, len(whole))
+            _check_cut(answer, path, checkpoint, no_file, cut, whole)
 
 
 def _check_cut(answer, path, checkpoint, no_file, cut, whole):
     ended = answer.process.call("load_checkpoint", path)
-    if ended.status == RETURNED and ended.value == checkpoint:  # all that was cut off is white space
+    if ended.status == RETURNED and ended.value == checkpoint and not whole[cut:].strip():  # all that was cut off is white space
         return
     if fault := no_own_error(answer, ended, "load_checkpoint"):
-        slip("torn", tr("cut off after {n} of {all} bytes: {how}", n=cut, all=whole, how=fault),
-             tr("an error that you raise, with a sentence that says what to do"),
+        slip("torn", tr("cut off after {n} of {all} bytes: {how}", n=cut, all=len(whole), how=fault),
+             tr("an error that you raise, with a text of your own; let it say what to do"),
              tr("A save was cut off in the middle. The resume goes on with a state that was never saved, or ends in words that help nobody."))
     if ended.text == no_file.text:
         slip("same-words", tr("a file cut off and no file at all get the same words: {words}", words=ended.text),
@@ -211,7 +220,7 @@ def _refused(answer, path, value, what):
     put(path, value).close()
     ended = answer.process.call("load_checkpoint", path)
     if fault := no_own_error(answer, ended, "load_checkpoint"):
-        slip("shape", f"{what}: {fault}", tr("an error that you raise, with a sentence that says what is wrong with the file"),
+        slip("shape", f"{what}: {fault}", tr("an error that you raise, with a text of your own; let it say what is wrong with the file"),
              tr("The loop goes on with this, and stumbles later, somewhere else, over something that nobody connects with the file."))
 
 
@@ -232,7 +241,8 @@ EXERCISE = code_exercise(
         **SAVE_HINTS,
         "because-in-place": [mark("TornWriteLab in lesson 2 kills such a write at every byte. What does it leave?"), mark("What has become of the old content when the first byte of the new one is written?")],
         "because-only-b": [mark("Draw the turn as a line: response, tool, result, save. Kill it during the tool: what was last written, and when?"), mark("What can a second process know of a call that was named after the last save?")],
-        "round-trip": [mark("Save, load, and compare character by character."), mark("Write and read with encoding=\"utf-8\".")],
+        "round-trip": [mark("Save, restart the kernel, load, and compare character by character."), mark("Everything that load_checkpoint gives has to come out of the file, each time.")],
+        "encoding": [mark("Which of your calls open a file, and which of them say how its text is written down?"), mark("Write and read with encoding=\"utf-8\".")],
         "nothing-saved": [mark("Look into the folder after the call: which file is there?"), mark("The temp file has to get the name of the real one at the end.")],
         "in-place": [mark("From which instant to which is the file on disk neither the old state nor the new one?"), mark("Write everything into a second file beside it, then os.replace(temp, path).")],
         "gap": [mark("For a short time there is no checkpoint at all."), mark("os.replace takes the old file's place by itself. Nothing has to be removed before.")],

@@ -61,22 +61,27 @@ def never_again(answer):
                  tr("The process died right after {name} had done its work. The resume found the call pending and made it again: it has happened twice.", name=name), SENT_TWICE)
 
 
-@criterion("unknown", mark("There the model is told, by an is_error result, that nobody knows whether it happened."))
+@criterion("unknown", mark("There the answer is an is_error result with a text, since nobody knows whether it happened. (What your text says is not checked.)"))
 def unknown(answer):
     for name in CHANGES:
         given = paired(answer, scene(answer, name), Tools({name: "done"}, CHANGES), SENT_TWICE)
         if given.get("is_error") is not True:
             slip("no-error", shown(given), tr("is_error is true"), tr("The model reads this as a success, and goes on as if {name} had happened. Perhaps it has not.", name=name), f"{POLICY}/after-save-a:2")
-        _has_words(given)
+        _has_text(given)
 
 
-@criterion("failing_read", mark("A reading tool that fails gives an is_error result, not a crash."))
+@criterion("failing_read", mark("A reading tool that fails gives an is_error result, not a crash, and another text than a call of which nobody knows."))
 def failing_read(answer):
-    checkpoint = scene(answer, "read_file")
-    given = paired(answer, checkpoint, Tools({"read_file": Fails("the disk is away")}, READS))
+    failed, open_still = scene(answer, "read_file"), scene(answer, "send_email")
+    given = paired(answer, failed, Tools({"read_file": Fails("the disk is away")}, READS))
     if given.get("is_error") is not True:
         slip("failure-hidden", shown(given), tr("is_error is true, since read_file failed"))
-    _has_words(given)
+    _has_text(given)
+    unknown = paired(answer, open_still, Tools({"send_email": "sent"}, CHANGES))
+    _has_text(unknown)
+    if _said_of_any(given, failed) == _said_of_any(unknown, open_still):
+        slip("same-text", tr("read_file failed, and of send_email nobody knows; the model reads in both cases: {text}", text=shown(given["content"])), tr("a text for each of the two"),
+             tr("The model can't tell a call that failed from one that may have happened. The first it can simply make again; the second perhaps not."))
 
 
 @criterion("nothing_pending", mark("With nothing pending there is nothing to answer, and nothing runs."))
@@ -88,9 +93,17 @@ def nothing_pending(answer):
              tr("The last save was Point B: every call has its answer. One more answer belongs to no call, and the API refuses it."))
 
 
-def _has_words(given):
-    if not isinstance(given.get("content"), str) or len(given["content"].split()) < 3:
-        slip("says-nothing", shown(given), tr("content is a sentence that tells the model what is known, so that it can find out"))
+def _has_text(given):
+    if not isinstance(given.get("content"), str) or not given["content"].strip():
+        slip("says-nothing", shown(given), tr("content is a text; let it tell the model what is known"))
+
+
+def _said_of_any(given, checkpoint):
+    """A result's text without what differs from call to call."""
+    call = checkpoint["pendingToolUse"]
+    for own in (call["name"], call["id"], *call["input"].values()):
+        given = {**given, "content": given["content"].replace(own, "…")}
+    return given["content"]
 
 
 EXERCISE = code_exercise(
@@ -112,6 +125,7 @@ EXERCISE = code_exercise(
                       mark("Where tool.read_only is not true, don't call the tool: give an is_error result.")],
         "no-error": [mark("What will the model believe after reading this result?"), mark("\"is_error\": True")],
         "says-nothing": [mark("The model can ask somebody or look it up. What does it have to know for that?"), mark("Say which call it was, that its outcome is unknown, and that it was not run again.")],
+        "same-text": [mark("Read both texts as the model does. After which of them may it simply try again?"), mark("The one says what went wrong; the other that nobody knows whether the call happened.")],
         "failure-hidden": [mark("The tool failed and the result says it did not."), mark("In the except branch the result needs is_error as well.")],
         "invents": [mark("pendingToolUse is null: what is there to answer?"), mark("if pending is None: return None, before anything else.")],
     })

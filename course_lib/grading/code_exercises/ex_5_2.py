@@ -41,7 +41,7 @@ def saved(answer, points):
     put(folder.parent / "effects.json", {answer.id(): {"name": "send_email", "result": "sent"} for _ in range(5)}).close()
     scenes = {(turn, point): scene(answer, turn, point) for turn, point in points}
     for (_, point), checkpoint in scenes.items():
-        answer.call("save_turn", folder, checkpoint, point)
+        answer.write("save_turn", folder, checkpoint, point)
     return folder, scenes
 
 

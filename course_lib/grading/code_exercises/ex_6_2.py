@@ -1,25 +1,37 @@
 """Exercise 6.2: the ledger that was written before there was anything to write. (lesson 6)"""
 from ...words import mark, tr
-from ..driver import RAISED
+from ..driver import RAISED, RETURNED
 from .answer import TEXTS, because, code_exercise, criterion, runs, slip
 from .bookkeeping import LEDGER_HINTS, a_call, a_ticket, after_success, file, ledger, recorded, runs_once, yes
 from .fakes import Tools
 from .proofs import check_proof, functions
 
 POLICY = "support-desk/create_ticket/lesson-6"
-WRONG_ORDER = '''
+GIVEN = functions((TEXTS / "ex_6_2_starter.py").read_text(encoding="utf-8"), "load_effects", "save_effect", "as_text")
+# The right version and the wrong one are the same function, to the byte, and differ in what it does: who looks at code sees nothing.
+EITHER_ORDER = '''
 def run_tool_uses(content, tools, *, effects_path, approve=None):
     results = []
     for block in content:
         if block["type"] == "tool_use":
-            save_effect(effects_path, block["id"], {"name": block["name"], "result": None, "at": "2026-01-05T09:00:00.000Z"})
-            crash_point("between")
-            output = tools[block["name"]](block["input"])
+            output = None
+            for step in STEPS:
+                if step == "run":
+                    output = tools[block["name"]](block["input"])
+                elif step == "record":
+                    save_effect(effects_path, block["id"], {"name": block["name"], "result": output, "at": "2026-01-05T09:00:00.000Z"})
+                else:
+                    crash_point(step)
             results.append({"type": "tool_result", "tool_use_id": block["id"], "content": as_text(output)})
     return results
 '''
-GIVEN = functions((TEXTS / "ex_6_2_starter.py").read_text(encoding="utf-8"), "load_effects", "save_effect", "crash_point", "as_text")
-RIGHT_ORDER = functions((TEXTS / "ex_6_2_solution.py").read_text(encoding="utf-8"), "run_tool_uses")
+RIGHT_ORDER, WRONG_ORDER = (f"STEPS = {steps!r}\n" for steps in (("run", "between", "record"), ("record", "between", "run")))
+MARKED_CRASH = '''
+def crash_point(label):
+    if os.environ.get("CRASH_AFTER") == label:
+        open({mark!r}, "w").close()
+        raise SimulatedCrash(label)
+'''
 
 
 @criterion("crash_point", mark("With CRASH_AFTER=between it dies after the tool and before the entry."))
@@ -34,11 +46,26 @@ def crash_between(answer):
     if not tools.ran or call["id"] in ledger(folder):
         slip("crash-elsewhere", tr("when it died, create_ticket had run {n} times, and the ledger had {entries} entries", n=len(tools.ran), entries=len(ledger(folder))),
              tr("the tool has run and its entry is not there yet"))
+    elsewhere, call = answer.word(), a_call(answer)
+    with answer.child() as child:
+        child.run(f"import os\nos.environ['CRASH_AFTER'] = {elsewhere!r}")
+        ended = child.call("run_tool_uses", [call], Tools({"create_ticket": a_ticket(answer)}).fakes(), effects_path=file(answer.folder()), approve=yes)
+    if ended.status != RETURNED:
+        slip("other-label", tr("with CRASH_AFTER={label}: {how}", label=elsewhere, how=answer.words(ended, "run_tool_uses")),
+             tr("it dies at the point that CRASH_AFTER names, and at no other; there is none called {label} here", label=elsewhere))
 
 
-@criterion("proof", mark("Your crash test passes on the right order and fails on the wrong one."))
+@criterion("proof", mark("Your test crashes it between the two steps; it passes on the right order and fails on the wrong one."))
 def proof(answer):
-    check_proof(answer, f"{GIVEN}\n\n{RIGHT_ORDER}", {mark("writes the entry before it runs the tool"): WRONG_ORDER})
+    crashed = answer.folder() / "crashed"
+
+    def check_crash():
+        if not crashed.exists():
+            slip("proof-without-crash", tr("the proof passes, and crash_point(\"between\") raised nothing while it ran"), tr("SimulatedCrash comes in the middle of the proof"),
+                 tr("The incident began with a crash between two lines. A proof in which nothing crashes does not show what a crash there leaves on disk."))
+
+    check_proof(answer, "\n\n".join((GIVEN, MARKED_CRASH.format(mark=str(crashed)), EITHER_ORDER, RIGHT_ORDER)),
+                {mark("writes the entry before it runs the tool"): WRONG_ORDER}, check_crash)
 
 
 EXERCISE = code_exercise(
@@ -61,9 +88,13 @@ EXERCISE = code_exercise(
                                 mark("The first branch of reconcile is the ledger hit.")],
         "no-crash": [mark("crash_point is given; what is missing is the one place that calls it."), mark("crash_point(\"between\") on a line of its own, between the tool and save_effect.")],
         "crash-elsewhere": [mark("Between means: after the tool has returned and before save_effect."), mark("Three lines in the loop: the tool, crash_point(\"between\"), save_effect.")],
+        "other-label": [mark("crash_point is given, and was right as it was."), mark("It compares: os.environ.get(\"CRASH_AFTER\") == label. Not whether there is one, but whether it is this one.")],
         "no-proof": [mark("The last function of the cell is yours to write; its name begins with test_."),
                      mark("Set os.environ[\"CRASH_AFTER\"], call run_tool_uses in a try with except SimulatedCrash, then look into load_effects.")],
+        "proof-without-crash": [mark("What does your test do to make the process die between the two steps?"),
+                                mark("Set os.environ[\"CRASH_AFTER\"] to \"between\", call run_tool_uses in a try with except SimulatedCrash, then look into load_effects.")],
         "proof-fails": [mark("Run the test yourself, in a cell below, and read which assert fails."),
+                        mark("A proof may rely only on what the functions promise: what is in the ledger, not how their code looks."),
                         mark("Once the crash is over, does your test put the environment back, so that nothing else dies of it?")],
         "proof-blind": [mark("What does the wrong order leave behind that the right one does not?"),
                         mark("After the crash: assert that load_effects has no entry under the call's id.")],

@@ -9,10 +9,11 @@ from ..driver import RETURNED
 from .answer import slip
 
 
-def check_proof(answer, right, wrong):
+def check_proof(answer, right, wrong, passed=lambda: None):
     """Leave with a slip unless the answer's test functions pass on the answer itself and on ``right``, and one fails on each of ``wrong``.
 
     right: program text that is put in place of functions of the answer. wrong: ``{what is wrong with it: text}``.
+    passed: called when they have passed on ``right``; may leave with a slip of its own.
     """
     tests = [name for name, is_function in answer.process.names.items() if is_function and name.startswith("test_")]
     if not tests:
@@ -21,6 +22,7 @@ def check_proof(answer, right, wrong):
     with answer.child() as child:
         child.run(right)
         _pass(answer, child, tests, tr("a version that is right"))
+        passed()
         for what, text in wrong.items():
             child.run(text)
             if _first_failure(answer, child, tests)[1] is None:
