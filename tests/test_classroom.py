@@ -561,7 +561,7 @@ def test_axe_has_no_complaint_about_the_page_and_it_fits_a_small_screen(browser,
 # --- several machines -----------------------------------------------------------------------
 
 def test_dask_with_two_workers_grades_everything_although_one_is_killed(sandbox, tmp_path):
-    distributed = pytest.importorskip("distributed", reason="the extra is not installed: pip install -c constraints.txt -e .[dask]")
+    distributed = pytest.importorskip("distributed", reason="the extra is not installed: pip install -c constraints.txt -e .[dask]")  # the tests' own extra has it
     folder, killed = tmp_path / "handed in", threading.Event()
     folder.mkdir()
     expected = lay_out(folder, 10)

@@ -253,15 +253,13 @@ def test_a_sandbox_that_does_not_work_is_never_the_answer_s_fault(command):
     assert report.outcome == "could not be checked" and report.problem and not report.findings
 
 
-@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 @pytest.mark.parametrize("id", CODES)
 def test_in_bubblewrap_the_solution_passes_as_it_does_outside(id):
     def wrap(command, folder):
         return ["bwrap", "--ro-bind", "/", "/", "--bind", str(folder), str(folder), "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--die-with-parent", "--chdir", str(folder), *command]
 
-    probe = subprocess.run(wrap(["true"], Path("/tmp")), capture_output=True)
-    if probe.returncode:
-        pytest.skip("bubblewrap can't make a sandbox here")
+    if not shutil.which("bwrap") or subprocess.run(wrap(["true"], Path("/tmp")), capture_output=True).returncode:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("NO SANDBOX: bubblewrap is not here, or can't make one")
     with sandboxed(wrap):
         assert exercise(id).check(exercise(id).solution).outcome == "correct"
         assert exercise(id).check(exercise(id).solution + "\n1 / 0").slip.hint == "does-not-run"
