@@ -43,7 +43,7 @@ def load_latest(*, folder="checkpoints"):
     kept = _kept(folder)
     saved = kept.saves(folder)
     if not saved:
-        raise CheckpointMissing(f"No turn is saved in {Path(folder).name}, so there is nothing to resume from; start without --resume.")
+        raise CheckpointMissing(f"No turn is saved in {Path(folder).absolute().name}, so there is nothing to resume from; start without --resume.")
     return kept.load(folder, *saved[-1])
 
 
@@ -120,8 +120,8 @@ def effects_since(turn, point=None, *, folder="checkpoints", tools=None):
     Gives ``[{"id", "name", "result", "at", ...}, ...]`` in the order they happened. With tools, those that only read are left out.
     """
     known, now = _ids(rewind_to(turn, point, folder=folder)), load_latest(folder=folder)
-    told = _told(now)
-    inherited = {id: entry for parent in _ancestors(folder, now) for id, entry in _kept(parent).effects(parent).items() if id in _ids(now)}
+    told, mine = _told(now), _ids(now)
+    inherited = {id: entry for parent in _ancestors(folder, now) for id, entry in _kept(parent).effects(parent).items() if id in mine}
     return [{"id": id, **entry} for id, entry in {**told, **inherited, **_kept(folder).effects(folder)}.items()
             if id not in known and not says((tools or {}).get(entry["name"]), "read_only")]
 
