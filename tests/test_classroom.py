@@ -158,6 +158,23 @@ def test_two_files_for_one_exercise_count_as_none_until_the_student_says_which(h
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_what_is_passed_over_is_said(handed_in, tmp_path):
+    handed_in("ada/4.1.json", FORM)
+    handed_in("ada/4.2.docx", b"PK")
+    handed_in("ben-4.2.txt", CODE)
+    handed_in("ada/.DS_Store", b"")
+    folder = handed_in(".hidden", "")
+    done = course(folder, "--out", folder)
+    assert done.returncode == 0 and "2 files were passed over" in done.stdout and done.stdout.endswith("  ada/4.2.docx\n  ben-4.2.txt\n")
+    assert course(folder, "--out", folder).stdout == done.stdout  # the report in that same folder is ours
+
+
+def test_of_very_many_files_that_are_passed_over_some_are_named():
+    assert report.passed_over([]) == []
+    lines = report.passed_over([f"{n}.jpg" for n in range(25)])
+    assert len(lines) == 22 and lines[0].startswith("25 files") and lines[-1] == "  and 5 more"
+
+
 def test_a_link_is_not_followed_to_the_teacher_s_files(handed_in, tmp_path):
     secret = tmp_path / "secret-4.1.py"
     secret.write_text(FORM + f"# {CANARY}")

@@ -48,15 +48,83 @@ def test_a_program_begins_with_reset_and_is_checked(course, tmp_path):
     assert course("reset", "4.2")[0] == 0 and json.loads((tmp_path / "kept.json").read_text()) == {}
 
 
-@pytest.mark.parametrize("words, said", [
-    (("check", "4.1", "nowhere.py"), "nowhere.py can't be read: No such file"), (("check", "9.9", "binary"), "binary can't be read: it is no text"),
-    (("check", "9.9", "text"), "There is no exercise 9.9; there are 1.1"), (("hint", "4.1"), "Try it first: change the answer to 4.1"),
-    (("reset", "4.1", "no/folder.py"), "can't be written"), (("hint", "x\x1b[2J"), "There is no exercise")], ids=lambda value: value if isinstance(value, str) else "")
-def test_what_cannot_be_done_is_one_sentence_and_exit_code_1(course, tmp_path, words, said):
+def test_reset_again_and_again_loses_nothing_and_says_where_it_went(course, tmp_path):
+    mine = tmp_path / "mine.py"
+    for n, old in enumerate(["mine.py.old", "mine.py.old.2", "mine.py.old.3"], 1):
+        mine.write_text(f"answer {n}")
+        code, out, _ = course("reset", "4.2", "mine.py")
+        assert code == 0 and f"What was in it is in {old} now." in out and mine.read_text() == catalogue.starter_text("4.2")
+    assert [path.read_text() for path in sorted(tmp_path.glob("mine.py.old*"))] == ["answer 1", "answer 2", "answer 3"]
+
+
+@pytest.mark.parametrize("taken", ["a link to nowhere", "a folder"])
+def test_what_stands_at_the_old_name_is_not_touched(course, tmp_path, taken):
+    (tmp_path / "mine.py").write_text("mine")
+    old = tmp_path / "mine.py.old"
+    old.mkdir() if taken == "a folder" else old.symlink_to("nowhere")
+    assert "is in mine.py.old.2 now" in course("reset", "4.2", "mine.py")[1]
+    assert (tmp_path / "mine.py.old.2").read_text() == "mine" and not (tmp_path / "nowhere").exists()
+
+
+def test_where_nothing_could_be_written_nothing_is_forgotten(course, tmp_path):
+    (tmp_path / "rated.json").write_text(json.dumps(WRONG_FORM))
+    course("check", "4.1", "rated.json")
+    kept = (tmp_path / "kept.json").read_bytes()
+    assert course("reset", "4.1", ".")[0] == 1
+    assert (tmp_path / "kept.json").read_bytes() == kept
+
+
+@pytest.mark.parametrize("code, words, said", [
+    (2, ("check", "4.1", "nowhere.py"), "nowhere.py can't be read: No such file"), (2, ("check", "9.9", "binary"), "binary can't be read: it is no text"),
+    (2, ("check", "4.1", "."), ". can't be read: "), (2, ("check", "9.9", "text"), "There is no exercise 9.9; there are 1.1"),
+    (1, ("hint", "4.1"), "Try it first: change the answer to 4.1"), (1, ("reset", "4.1", "."), ". is a folder; name a file in it, such as answer.py"),
+    (1, ("reset", "4.1", "no/folder.py"), "can't be written"), (1, ("hint", "x\x1b[2J"), "There is no exercise")], ids=lambda value: value if isinstance(value, str) else "")
+def test_what_cannot_be_done_is_one_sentence_and_an_exit_code_as_the_help_says(course, tmp_path, code, words, said):
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "text").write_text("answer = {}")
-    code, out, err = course(*words)
-    assert code == 1 and out == "" and said in err and err.count("\n") == 1
+    assert (found := course(*words))[:2] == (code, "") and said in found[2] and found[2].count("\n") == 1
+
+
+SPEAKING = [("check", "4.1", "rated.json"), ("hint", "4.1"), ("reset", "4.1"), ("progress",), ("grade", "handed in", "--out", "graded")]
+
+
+@pytest.fixture
+def something_to_say(course, tmp_path):
+    """What each command that speaks at length needs for it."""
+    (tmp_path / "rated.json").write_text(json.dumps(WRONG_FORM))
+    (tmp_path / "handed in").mkdir()
+    (tmp_path / "handed in" / "ada-4.1.json").write_text(json.dumps(FORM))
+    course("check", "4.1", "rated.json")
+
+
+def complaints_of(words, tmp_path, stdout):
+    ran = subprocess.run([sys.executable, "-m", "course_lib.cli", *words], cwd=tmp_path, stdout=stdout, stderr=subprocess.PIPE, encoding="utf-8", timeout=60,
+                         env={**os.environ, "COURSE_PROGRESS": str(tmp_path / "kept.json"), "PYTHONIOENCODING": "utf-8"})
+    return ran.returncode, [line for line in ran.stderr.splitlines() if "answers" not in line]  # how far grade has come
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a closed pipe is another error")
+@pytest.mark.parametrize("words", SPEAKING, ids=lambda words: words[0])
+def test_a_reader_who_has_gone_is_no_reason_to_complain(something_to_say, tmp_path, words):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    try:
+        assert complaints_of(words, tmp_path, theirs) == (1, [])
+    finally:
+        os.close(theirs)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("words", SPEAKING, ids=lambda words: words[0])
+def test_a_full_disk_at_the_other_end_is_one_sentence_and_exit_code_1(something_to_say, tmp_path, words):
+    with open("/dev/full", "w") as full:
+        code, complaints = complaints_of(words, tmp_path, full)
+    assert code == 1 and complaints == ["What this command has to say can't be written there: No space left on device."]
+
+
+def test_the_language_may_stand_before_the_command_or_after_it(course):
+    before, after = course("--lang", "pt_BR", "progress"), course("progress", "--lang", "pt_BR")
+    assert before == after == course("--lang=pt_BR", "progress") and "ainda não tentado" in after[1]
 
 
 def test_what_an_answer_says_moves_no_cursor(course, tmp_path):

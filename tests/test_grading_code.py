@@ -64,6 +64,19 @@ def test_a_file_from_another_editor_is_the_same_answer(change):
     assert {exercise(id).check(change(exercise(id).starter)).outcome for id in CODES} == {"not attempted"}
 
 
+@pytest.mark.parametrize("letter", [" b ", "B", "\\tb\\n"])
+def test_a_letter_is_the_same_letter_large_or_with_blanks_around_it(letter):
+    assert exercise("6.2").check(exercise("6.2").solution.replace('"bug": "b"', f'"bug": "{letter}"')).outcome == "correct"
+
+
+@pytest.mark.parametrize("because, said", [("5", "BECAUSE is 5"), ("'b'", "BECAUSE is 'b'"), ("{'b', }", "BECAUSE is {'b'}"), ("{'bug': 'b'}", "BECAUSE has no 'consequence'"),
+                                           ("{'bug': 5, 'consequence': 'c'}", "BECAUSE['bug'] is 5"), ("{'$object': [1]}", "BECAUSE is [1]")])
+def test_a_because_that_is_none_is_told_as_what_it_is(because, said):
+    line = 'BECAUSE = {"bug": "b", "consequence": "c"}'
+    report = exercise("6.2").check(exercise("6.2").solution.replace(line, f"BECAUSE = {because}"))
+    assert report.outcome == "incorrect" and report.slip.given == said
+
+
 @pytest.mark.parametrize("id", CODES)
 @pytest.mark.parametrize("change", [lambda text: text, lambda text: "", lambda text: "# nothing yet\n\n", lambda text: f"# mine\n\n{text}\n\n# end"],
                          ids=["as given", "empty", "a comment", "with comments"])

@@ -73,6 +73,14 @@ def test_a_tool_that_fails_raises_in_the_answer_and_can_be_caught_there(tmp_path
     assert calls(text, tmp_path, "f", down).value == "the mail is down"
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the system decides there")
+def test_a_machine_that_knows_ascii_only_has_files_of_any_name_and_no_other_letters_in_them(tmp_path):
+    text = "def f(path):\n    path.write_text('ü', encoding='utf-8')\n    path.write_text('ü')"
+    with Child(text, tmp_path, ascii=True) as child:
+        assert child.call("f", tmp_path / "Übung").error == "UnicodeEncodeError"
+    assert calls(text, tmp_path, "f", tmp_path / "Übung").status == RETURNED
+
+
 def test_the_model_s_client_is_called_as_the_sdk_s_is(tmp_path):
     client = Fake(messages=Fake(create=Fake(lambda **request: Response({"stop_reason": "end_turn", "content": request["messages"]}))))
     text = "def f(client):\n    reply = client.messages.create(messages=['hello'])\n    return [reply.stop_reason, reply.to_dict()['content']]"
@@ -344,7 +352,7 @@ def impatient(monkeypatch):
 
 @pytest.mark.parametrize("id", CODES)
 def test_an_answer_that_does_nothing_earns_no_more_than_that_it_runs_and_its_letters(id, nothing_done):
-    free = {"runs", "bug", "consequence", "cause", "in_place", "only_b"}
+    free = {"runs", "bug", "consequence", "cause", "told", "in_place", "only_b"}
     # An empty dict where there is no ledger is the whole of that criterion; it is the first, so it guards nothing.
     assert nothing_done[id] <= free | ({"no_file"} if id == "4.2" else set())
 

@@ -183,11 +183,11 @@ def because(key, says, right, wrong):
     def check(answer):
         if "BECAUSE" not in answer.process.names:
             slip("undefined", tr("there is no BECAUSE"), tr("the cell has its BECAUSE, with a letter for each question"))
-        given = answer.got(answer.process.value("BECAUSE"), "BECAUSE")
+        given, form = answer.got(answer.process.value("BECAUSE"), "BECAUSE"), tr("a dict with a letter for each question, as in the cell you started from")
         if not isinstance(given, dict) or "$object" in given:  # the latter is how a child tells of what JSON can't hold
-            slip("undefined", tr("BECAUSE is {value}", value=given["$object"] if isinstance(given, dict) else shown(given)), tr("a dict with a letter for each question, as in the cell you started from"))
+            slip("undefined", tr("BECAUSE is {value}", value=given["$object"] if isinstance(given, dict) else shown(given)), form)
         if key not in given:
-            slip("undefined", tr("BECAUSE has no {key}", key=repr(key)), tr("a dict with a letter for each question, as in the cell you started from"))
+            slip("undefined", tr("BECAUSE has no {key}", key=repr(key)), form)
         letter = given[key]
         meant = letter.strip().casefold() if isinstance(letter, str) else None
         if meant != right:

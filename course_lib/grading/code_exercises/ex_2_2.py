@@ -3,7 +3,7 @@ import json
 
 from ...transcript import check_transcript
 from ...words import mark, tr
-from ..driver import RETURNED, Fake, Response
+from ..driver import RAISED, RETURNED, Fake, Response
 from .answer import because, code_exercise, criterion, no_own_error, outcome, put, read, runs, shown, slip
 from .crashes import SAVE_HINTS, check_atomic
 from .fakes import Tools, kill, tells
@@ -51,16 +51,16 @@ def round_trip(answer):
     path = file(answer.folder())
     for checkpoint in (scene(answer), scene(answer, 4)):  # the second at the same path, so that nothing a load has remembered will do
         answer.write("save_checkpoint", path, checkpoint)
-        given = answer.call("load_checkpoint", path)
-        if given != checkpoint:
-            slip("round-trip", tr("one process saved, another one loaded: {value}", value=shown(given)), shown(checkpoint),
+        ended = answer.process.call("load_checkpoint", path)
+        if ended.status == RAISED or answer.got(ended, "load_checkpoint") != checkpoint:
+            slip("round-trip", tr("one process saved, another one loaded: {how}", how=outcome(answer, ended, "load_checkpoint")), shown(checkpoint),
                  tr("A resume is a new process. What the old one had in memory went with it; all it gets is the file, as it is now."))
     with answer.child(ascii=True) as child:
         for name, args in (("save_checkpoint", (path, checkpoint)), ("load_checkpoint", (path,))):
             ended = child.call(name, *args)
             if ended.status != RETURNED or name == "load_checkpoint" and ended.value != checkpoint:
                 slip("encoding", tr("on a machine whose own encoding is ASCII: {how}", how=outcome(answer, ended, name)), tr("the same file and the same words on every machine"),
-                     tr("A file that is opened without a named encoding gets the one of the machine. Where that is another, the first foreign letter ends the run, or comes back as another letter."))
+                     tr("A file that is opened without a named encoding gets the machine's own. Where that one lacks a letter of the text, the run ends there, or another letter comes back."))
 
 
 @criterion("atomic", mark("Killed at any instant, a save leaves the old file or the new one."))
@@ -114,7 +114,7 @@ def point_b(answer):
     _check_fields(found, model, turns=(1,), requests=1, messages=[model.requests[-1]])
 
 
-@criterion("missing", mark("No file: an error of your own with a text of your own; that there is nothing to resume from, say."))
+@criterion("missing", mark("No file: an error that you raise, with a text; let it say that there is nothing to resume from."))
 def missing(answer):
     ended = answer.process.call("load_checkpoint", file(answer.folder()))
     if fault := no_own_error(answer, ended, "load_checkpoint"):
@@ -122,7 +122,7 @@ def missing(answer):
              tr("Somebody asks for a resume in a folder where nothing ever ran, and should be told just that."))
 
 
-@criterion("torn", mark("A file cut off at any byte: an error of your own, in other words than for no file; never a default."))
+@criterion("torn", mark("A file cut off at any byte: an error that you raise, with another text than for no file; never a default."))
 def torn(answer):
     path, checkpoint = file(answer.folder()), scene(answer)
     no_file = answer.process.call("load_checkpoint", path)

@@ -70,7 +70,7 @@ def unknown(answer):
         _has_text(given)
 
 
-@criterion("failing_read", mark("A reading tool that fails gives an is_error result, not a crash, and another text than a call of which nobody knows."))
+@criterion("failing_read", mark("A reading tool that fails gives an is_error result, not a crash, and its text is not the one for a call of which nobody knows."))
 def failing_read(answer):
     failed, open_still = scene(answer, "read_file"), scene(answer, "send_email")
     given = paired(answer, failed, Tools({"read_file": Fails("the disk is away")}, READS))
@@ -80,7 +80,7 @@ def failing_read(answer):
     unknown = paired(answer, open_still, Tools({"send_email": "sent"}, CHANGES))
     _has_text(unknown)
     if _said_of_any(given, failed) == _said_of_any(unknown, open_still):
-        slip("same-text", tr("read_file failed, and of send_email nobody knows; the model reads in both cases: {text}", text=shown(given["content"])), tr("a text for each of the two"),
+        slip("same-text", tr("read_file failed, and of send_email nobody knows; the model reads in both cases: {words}", words=shown(given["content"])), tr("a text for each of the two"),
              tr("The model can't tell a call that failed from one that may have happened. The first it can simply make again; the second perhaps not."))
 
 
@@ -113,10 +113,16 @@ EXERCISE = code_exercise(
          "a": mark("Two requests of the model would stand in messages. How many tool_use blocks does the checkpoint hold?"),
          "b": mark("A torn checkpoint stops the resume. Did it stop here?"),
          "d": mark("The journal of the mail system shows two requests from us. Who made the second?")}),
+     because("told", mark("You say what the model has to be told of a call of which nobody knows."), "b", {
+         "a": mark("messages ends with a tool_use. What does the API say to a request that leaves it so?"),
+         "c": mark("Suppose the process died before the tool did anything. Who sends the e-mail then?"),
+         "d": mark("Suppose the e-mail is out. What will the model do, once it has read that?")}),
      reads, never_again, unknown, failing_read, nothing_pending),
     {
         "because-cause": [mark("Go through it step by step: the e-mail went out, the process died, the resume began. What did it find in checkpoint.json?"),
                           mark("pendingToolUse says that a call was named. Does it say that it ran?")],
+        "because-told": [mark("Take both cases, the e-mail out and the e-mail not out, and read your line as the model. What does it do in each?"),
+                         mark("It can look, or ask a person. It does so only if it knows that there is something to find out.")],
         "no-result": [mark("Which paths through reconcile end without a return?"), mark("Whatever is known, a pending call gets a dict with type tool_result.")],
         "other-id": [mark("How does the API know which call a result belongs to?"), mark("tool_use_id is the pending call's id, as it stands in the checkpoint.")],
         "reads-not-once": [mark("What can go wrong if a file is read a second time?"), mark("Ask the tool, not its name: tool.read_only."), mark("if tool.read_only: run it, once, and give its result.")],

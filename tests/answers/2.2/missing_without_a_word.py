@@ -1,4 +1,4 @@
-# fails: missing "with a sentence"
+# fails: missing "no word in it"
 # exercise 2.2
 import json
 import os

@@ -1,4 +1,4 @@
-# fails: proof "did not notice"
+# fails: proof "raised nothing while it ran"
 # exercise 6.2
 import json
 import os

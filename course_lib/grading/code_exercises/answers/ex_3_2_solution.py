@@ -4,7 +4,12 @@
 #   b  the checkpoint was torn, so the task began anew
 #   c  the resume ran a pending call again, though nothing said whether it had run already
 #   d  the mail system sent it twice by itself
-BECAUSE = {"cause": "c"}  # a letter
+# told: whether a pending e-mail went out, nothing says. What should the answer to its call tell the model?
+#   a  nothing: a call from before the crash needs no answer
+#   b  that nobody knows, so that it looks or asks before it goes on
+#   c  that it went out, so that the customer gets it once at most
+#   d  that it failed, so that the model can try again
+BECAUSE = {"cause": "c", "told": "b"}  # a letter each
 
 
 def reconcile(checkpoint, tools, *, effects_path=None):

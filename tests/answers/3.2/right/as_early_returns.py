@@ -1,5 +1,5 @@
 # exercise 3.2
-BECAUSE = {"cause": "c"}
+BECAUSE = {"cause": "c", "told": "b"}
 
 
 def reconcile(checkpoint, tools, *, effects_path=None):
