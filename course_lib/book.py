@@ -84,7 +84,10 @@ class Timeline:
 
     def back_to(self, number):
         """A timeline of its own that ends with that save."""
-        return Timeline(self.saves[:number + 1], self.messages[:self.saves[number].count])
+        timeline = Timeline(self.saves[:number + 1], self.messages[:self.saves[number].count])
+        if self._told[0] <= number + 1:
+            timeline._told = self._told[0], dict(self._told[1])
+        return timeline
 
     def _pending(self, upto, head):
         for save in reversed(self.saves[:upto]):
