@@ -13,6 +13,7 @@ from course_lib.widgets.crash_lab import meaning
 from course_lib.widgets.idempotency_lab import answers
 from course_lib.widgets.outcome_matrix import signs
 from course_lib.widgets.timeline import short
+from course_lib.words import numeral, use_language
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,3 +64,12 @@ def imported(path):
             yield from [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("course_lib."):
             yield node.module.split(".")[1]
+
+
+def test_numbers_are_written_as_the_language_writes_them():
+    try:
+        assert (numeral(1234567), numeral(0.5, "g"), numeral(1234.56, ",.1f")) == ("1,234,567", "0.5", "1,234.6")
+        use_language("pt_BR")
+        assert (numeral(1234567), numeral(0.5, "g"), numeral(1234.56, ",.1f")) == ("1.234.567", "0,5", "1.234,6")
+    finally:
+        use_language("en")

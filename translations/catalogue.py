@@ -94,7 +94,7 @@ def _called(tree):
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and getattr(call.func, "id", None) in KEYS:
             keys = tuple(arg.value for arg in call.args[:KEYS[call.func.id]] if isinstance(arg, ast.Constant))
-            if keys and blocks.has_words(keys[0]):
+            if keys and (blocks.has_words(keys[0]) or keys[0][:1].isdigit()):  # 1,234.5 is a word, too
                 yield call.lineno, keys if call.func.id == "trn" else keys[0]
 
 
