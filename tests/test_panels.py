@@ -200,3 +200,9 @@ def test_a_file_changed_all_over_stays_a_small_picture():
     after = [text if i % 20 else f"other {i}" for i, text in enumerate(before)]
     markup = file_panel("f", "\n".join(after).encode(), "\n".join(before).encode())
     assert "2000 lines new" in markup and len(markup) < 200_000
+
+
+def test_the_end_of_the_last_line_is_no_line_of_its_own():
+    assert file_panel("outbox.txt", b"one mail\n", None).count("<mark>") == 1
+    assert "1 line new" in file_panel("outbox.txt", b"one mail\nanother\n", b"one mail\n")
+    assert "1 line new" in file_panel("outbox.txt", b"one mail\n", b"one mail")  # here it is all that is new

@@ -41,6 +41,8 @@ def file_panel(name, data, before, watch=None):
         return f"<div><b>{esc(shown)}</b>: {esc(_what_changed(data, before, None))}{_ends(data)}</div>"
     lines = _lines(data)
     new = set() if data == before else _new_lines(lines, _lines(before or b""))
+    if lines and not lines[-1]:  # what is behind the last newline is no line, unless it is all that is new
+        new = new - {len(lines) - 1} or new
     return f"<div><b>{esc(shown)}</b>: {esc(_what_changed(data, before, len(new)))}{_body(lines, new, watch)}</div>"
 
 
