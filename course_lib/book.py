@@ -15,6 +15,8 @@ Left out: an index. Finding a turn means reading the file up to it.
 import copy
 import errno
 import json
+import os
+import sys
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,13 +25,14 @@ from pathlib import Path
 from .checkpoint import CheckpointMissing, check_shape, is_message
 from .errors import CourseError
 from .places import pick
-from .storage import StorageError, append, cut, read_file, reason
+from .storage import StorageError, append, check_ordinary, cut, reason
 from .values import as_content, encode_line
 
 FILE = "history.jsonl"
 VERSION = 1
 _SUM = len(',"sum":"00000000"}')
-_AT_ONCE = 200_000  # bytes read at a time
+_REWIND = b'{"rewind"'
+_AT_ONCE = 65_536  # bytes read at a time
 
 
 class HistoryError(CourseError):
@@ -124,22 +127,46 @@ def read(folder, *, until=None, length=None):
 
     Raises HistoryError, which names a damaged line, or CheckpointMissing.
     """
-    path = Path(folder) / FILE
-    data, at = _bytes(path)[:length], 0
-    book = Book(path.absolute(), path.absolute().parent.name, length=len(data))
-    while at < len(data):
-        end = max(data.rfind(b"\n", at, at + _AT_ONCE), data.find(b"\n", at)) + 1
-        if end == 0:  # a line without its end
+    path = (Path(folder) / FILE).absolute()
+    try:
+        check_ordinary(path)
+        with open(path, "rb") as file:
+            return _read(file, Book(path, path.parent.name, length=min(os.fstat(file.fileno()).st_size, length or sys.maxsize)), until)
+    except FileNotFoundError:
+        raise CheckpointMissing(f"There is no {FILE} in {path.parent.name}, so there is nothing to go back to.") from None
+    except OSError as error:
+        raise HistoryError(f"{FILE} in {path.parent.name} could not be read: {reason(error)}; make it readable and try again.") from error
+
+
+def _read(file, book, until):
+    for piece in _pieces(file, book.length):
+        *lines, rest = piece.split(b"\n")
+        if _take(book, lines) < len(lines) or rest:
             break
-        lines = data[at:end - 1].split(b"\n")
-        if _take(book, lines) < len(lines):
-            break
-        at = end
-        if until is not None and book.timeline.saves and book.timeline.saves[-1].place[0] > until and data.find(b'\n{"rewind"', at - 1) < 0:
-            return book
-    _check_tail(book, data)
-    book.torn = len(data[book.size:].rstrip(b"\0"))  # zeros were put there to be written over
+        if until is not None and book.timeline.saves and book.timeline.saves[-1].place[0] > until:
+            if not _goes_back(file, book.length):
+                return book
+            until = None
+    file.seek(book.size)
+    behind = file.read(book.length - book.size).rstrip(b"\0")  # zeros were put there to be written over
+    _check_tail(book, behind)
+    book.torn = len(behind)
     return book
+
+
+def _pieces(file, length):
+    """What is left of a file, up to that length, in pieces of whole lines."""
+    while piece := file.read(min(_AT_ONCE, length - file.tell())):
+        yield piece + file.readline(length - file.tell())
+
+
+def _goes_back(file, length):
+    """Whether what is left of a file holds a rewind; the file stands where it stood."""
+    here = file.tell()
+    try:
+        return any(piece.startswith(_REWIND) or b"\n" + _REWIND in piece for piece in _pieces(file, length))
+    finally:
+        file.seek(here)
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -222,9 +249,9 @@ def _take(book, lines):
     return len(ends)
 
 
-def _check_tail(book, data):
+def _check_tail(book, behind):
     """Raise HistoryError unless what is behind the whole lines may be what a crash left: one line, or an answer that was not synced yet and one more."""
-    rest = data[book.size:].rstrip(b"\0").split(b"\n", 3)
+    rest = behind.split(b"\n", 3)
     follow = [line for line in rest[1:] if line]
     if follow and not (len(follow) == 1 and book.last == "effect" and not follow[0].startswith(b'{"effect"')):
         raise HistoryError(f"Line {book.lines + 1} of {FILE} is damaged, and more follow, so this was no crash; "
@@ -233,15 +260,6 @@ def _check_tail(book, data):
 
 def _no_constant(name):
     raise ValueError(f"{name} is not JSON")
-
-
-def _bytes(path):
-    try:
-        return read_file(path)
-    except FileNotFoundError:
-        raise CheckpointMissing(f"There is no {FILE} in {path.parent.name}, so there is nothing to go back to.") from None
-    except OSError as error:
-        raise HistoryError(f"{FILE} in {path.parent.name} could not be read: {reason(error)}; make it readable and try again.") from error
 
 
 # --- records, and what they say ------------------------------------------------------------------------
