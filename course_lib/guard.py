@@ -20,7 +20,7 @@ from .keeping import keeping, way_of
 from .ledger import broken_ledgers
 from .moments import SimulatedCrash, alert, current, part
 from .places import place
-from .storage import StorageError, read_file, reason, sweep, sync_folder, write_atomic
+from .storage import StorageError, read_file, reason, sweep, sync_folder, target_of, write_atomic
 from .values import decode, encode
 
 LOCK, ATTEMPTS = "run.lock", "attempts.json"
@@ -104,7 +104,7 @@ def fresh_start(folder):
         # The checkpoint goes first: a ledger without one is harmless, a checkpoint without its
         # ledger would forget that its pending call has happened.
         for path in (*(folder / name for name in OURS), *broken_ledgers(folder / ledger.FILE), *broken_ledgers(folder / history.FILE)):
-            target = Path(os.path.realpath(path))
+            target = target_of(path)
             (target if target.name == path.name else path).unlink(missing_ok=True)  # a link to a file of another name is ours, that file is not
         current().books.clear()  # what was read of them is no more
         for path in turns.our_files(folder):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .errors import CourseError
 from .moments import current, part
-from .storage import read_file, StorageError, reason, sync_folder, write_atomic
+from .storage import StorageError, read_file, reason, sync_folder, target_of, write_atomic
 from .values import decode, encode, same
 
 FILE = "effects.json"
@@ -91,7 +91,7 @@ def find(effects, call):
 
 def set_aside(path):
     """Move a broken ledger out of the way, durably, and give its new name. Raises StorageError. See also was_set_aside."""
-    target = Path(os.path.realpath(path))
+    target = target_of(path)
     n = 1 + max((int(old.suffix[1:]) for old in broken_ledgers(path)), default=0)
     moved = target.with_name(f"{target.name}.broken.{n}")
     try:
@@ -109,7 +109,7 @@ def was_set_aside(path):
 
 def broken_ledgers(path):
     """The ledgers that set_aside moved out of the way of this one."""
-    target = Path(os.path.realpath(path))
+    target = target_of(path)
     return [p for p in target.parent.glob(f"{target.name}.broken.*") if p.suffix[1:].isdecimal()]
 
 

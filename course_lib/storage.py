@@ -35,7 +35,7 @@ def write_atomic(path, data, *, moment, **facts):
     """
     current().fence()
     path = Path(path)
-    target = Path(os.path.realpath(path))
+    target = target_of(path)
     temp = target.with_name(f"{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         check_ordinary(target)
@@ -97,6 +97,11 @@ def cut(path, size):
         raise StorageError(f"{path.name} could not be cut to its {size} good bytes: {reason(error)}; put that right and resume.") from error
 
 
+def target_of(path):
+    """The file that is meant by a path: where a link points, or the path itself, as a Path."""
+    return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+
+
 def read_file(path):
     """The bytes of an ordinary file. Raises OSError."""
     check_ordinary(path)
@@ -113,7 +118,7 @@ def check_ordinary(path):
 
 def sweep(path):
     """Remove the temp files that dead runs left beside path: ours by name, never loaded. Raises StorageError."""
-    target = Path(os.path.realpath(path))
+    target = target_of(path)
     ours = re.compile(re.escape(target.name) + r"\.[0-9a-f]{12}\.tmp")
     try:
         for entry in os.scandir(target.parent):
