@@ -16,7 +16,6 @@ import copy
 import errno
 import json
 import os
-import sys
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -112,7 +111,6 @@ class Book:
     timeline: Timeline = field(default_factory=Timeline)
     left: list = field(default_factory=list)
     effects: dict = field(default_factory=dict)
-    parent: dict | None = None
     size: int = 0
     sum: int = 0
     lines: int = 0
@@ -127,15 +125,48 @@ def read(folder, *, until=None, length=None):
 
     Raises HistoryError, which names a damaged line, or CheckpointMissing.
     """
-    path = (Path(folder) / FILE).absolute()
+    home, timeline = Path(folder).absolute(), Timeline()
+    for parent, link, child in _origins(home):
+        timeline = _shared(parent, link, child, timeline)
+    return _open(home, timeline, until, length)
+
+
+def _origins(home):
+    """Where a history begins, where that begins, and so on: ``(folder, link, name of the branch that has the link)``, the origin first."""
+    found = []
+    while link := parent_of(home):
+        name = link["folder"]
+        if Path(name).name != name or name == "..":
+            raise HistoryError(f"{FILE} begins in the folder {name!r:.60}, which is none beside this one.")
+        if any(name == child for *_, child in found) or name == home.name:
+            raise HistoryError(f"The history of {name} begins in itself, so this program did not write it; bring that folder back as it was.")
+        found.append((home.with_name(name), link, home.name))
+        home = home.with_name(name)
+    return found[::-1]
+
+
+def _shared(parent, link, child, timeline):
+    """The timeline of a parent up to where a branch leaves it. timeline: what the parent itself begins with."""
+    try:
+        book = _open(parent, timeline, None, link["bytes"])
+    except CheckpointMissing:
+        raise HistoryError(f"{child} begins in the history of {parent.name}, which is not there; bring that folder back.") from None
+    if f"{book.sum:08x}" != link["sum"]:
+        raise HistoryError(f"The branch {child} begins in {FILE} of {parent.name}, and that has changed since; bring back the folder as it was.")
+    return book.timeline
+
+
+def _open(home, timeline, until, length):
+    path = home / FILE
     try:
         check_ordinary(path)
         with open(path, "rb") as file:
-            return _read(file, Book(path, path.parent.name, length=min(os.fstat(file.fileno()).st_size, length or sys.maxsize)), until)
+            size = os.fstat(file.fileno()).st_size
+            return _read(file, Book(path, home.name, timeline, length=size if length is None else max(0, min(size, length))), until)
     except FileNotFoundError:
-        raise CheckpointMissing(f"There is no {FILE} in {path.parent.name}, so there is nothing to go back to.") from None
+        raise CheckpointMissing(f"There is no {FILE} in {home.name}, so there is nothing to go back to.") from None
     except OSError as error:
-        raise HistoryError(f"{FILE} in {path.parent.name} could not be read: {reason(error)}; make it readable and try again.") from error
+        raise HistoryError(f"{FILE} in {home.name} could not be read: {reason(error)}; make it readable and try again.") from error
 
 
 def _read(file, book, until):
@@ -173,8 +204,14 @@ def _goes_back(file, length):
 
 def parent_of(folder):
     """Where the history of a folder begins, as its first line says: ``{"folder", "bytes", "sum"}``, or None."""
-    with suppress(OSError, ValueError, AttributeError, RecursionError), open(Path(folder) / FILE, "rb") as file:
-        return json.loads(file.readline(10_000)).get("parent")
+    path = Path(folder) / FILE
+    with suppress(OSError, ValueError, AttributeError, RecursionError):
+        check_ordinary(path)
+        with open(path, "rb") as file:
+            line = file.readline(10_000)
+        parent = json.loads(line).get("parent")
+        whole = zlib.crc32(line[:-_SUM - 1]) == sum_of(line)  # else reading says that this line is damaged
+        return parent if whole and {key: type(value) for key, value in parent.items()} == {"folder": str, "bytes": int, "sum": str} else None
     return None
 
 
@@ -269,7 +306,7 @@ def _apply(book, record, total):
         book.effects[record["effect"]] = record["entry"]
         return
     if "history" in record:
-        _begin_reading(book, record)
+        _check_beginning(book, record)
         return
     if "rewind" in record:
         book.left.append(book.timeline)
@@ -334,23 +371,12 @@ def _alike(a, b):
     return a == b and (type(a) is not float or repr(a) == repr(b))  # 0.0 and -0.0
 
 
-def _begin_reading(book, record):
+def _check_beginning(book, record):
     if record["history"] != VERSION or type(record["history"]) is not int:
         raise HistoryError(f"{FILE} has version {record['history']}, and this program reads only version {VERSION}; "
                            "read it with the program that wrote it.")
-    book.parent = record.get("parent")
-    if book.parent is None:
-        return
-    name = book.parent["folder"]
-    if Path(name).name != name or name == "..":
-        raise HistoryError(f"{FILE} begins in the folder {name!r:.60}, which is none beside this one.")
-    try:
-        shared = read(book.path.parent.with_name(name), length=book.parent["bytes"])
-    except CheckpointMissing:
-        raise HistoryError(f"{book.home} begins in the history of {name}, which is not there; bring that folder back.") from None
-    if f"{shared.sum:08x}" != book.parent["sum"]:
-        raise HistoryError(f"This branch begins in {FILE} of {name}, and that has changed since; bring back the folder as it was.")
-    book.timeline = shared.timeline
+    if record.get("parent") and not book.timeline.saves:
+        raise ValueError("it begins where nothing is")
 
 
 def _call(message, id):

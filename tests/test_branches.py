@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from course_lib import Run, SimulatedCrash, Tool, effects_since, fork_from, go_back_to, load_latest, rewind_to, run_agent
 from course_lib import branches, checkpoint, history, keeping, ledger, turns
+from course_lib.book import line_of, sum_of
 from course_lib.errors import CourseError
-from course_lib.moments import SimulatedCrash
 from course_lib.transcript import check_transcript
 from course_lib.values import encode
 from tests.helpers import Model, World, fail_at, on_disk, read, said, scene, text, told, use, write
@@ -485,6 +485,18 @@ def test_a_branch_without_its_parent_says_which_folder_is_missing(home):
     home.rename(home.with_name("another"))
     with pytest.raises(CourseError, match="checkpoints-b begins in the history of checkpoints, which is not there; bring that folder back"):
         load_latest(folder=branch)
+
+
+def test_a_branch_may_have_hundreds_of_ancestors(home):
+    start(home, World())
+    latest, branch = load_latest(folder=home), home
+    whole = (home / history.FILE).read_bytes().rstrip(b"\0")
+    for generation in range(400):  # each begins where the one before ends, and has nothing of its own yet
+        link = {"folder": branch.name, "bytes": len(whole), "sum": f"{sum_of(whole):08x}"}
+        whole, branch = line_of({"history": 1, "parent": link}, 0), home.with_name(f"generation-{generation}")
+        branch.mkdir()
+        (branch / history.FILE).write_bytes(whole)
+    assert load_latest(folder=branch) == latest
 
 
 def test_what_happened_is_told_although_the_ledger_is_gone(home):
