@@ -18,7 +18,7 @@ import pytest
 
 from class_sample import LOOPS, differences, lay_out, notebook
 from course_lib.errors import CourseError
-from course_lib.grading import catalogue
+from course_lib.grading import catalogue, usage
 from course_lib.grading.classroom import batch, isolation, report
 from course_lib.grading.classroom.submissions import Submission, find
 from course_lib.grading.driver import Child
@@ -314,6 +314,54 @@ def test_a_bomb_of_processes_does_not_spoil_the_answer_beside_it(sandbox, handed
         handed_in(f"bomb{number}-4.2.py", bomb + f"# {number}")
         folder = handed_in(f"right{number}-4.2.py", CODE + f"# {number}")
     assert {student[:4]: outcome for (student, _), outcome in outcomes(batch.grade(folder, tmp_path / "out")).items()} == {"bomb": INCORRECT, "righ": CORRECT}
+
+
+HOARDERS = {
+    "memory": """
+import os, time
+for _ in range(5):
+    if os.fork() == 0:
+        held = bytearray(250 << 20)
+        for at in range(0, len(held), 4096):
+            held[at] = 1
+        time.sleep(60)
+time.sleep(60)
+""",
+    "disk": """
+import os
+n = 0
+while True:
+    os.makedirs(f"deep/{n}")
+    with open(f"deep/{n}/file", "wb") as file:
+        file.write(bytes(1 << 20))
+    n += 1
+""",
+}
+
+
+@pytest.mark.parametrize("hoards", HOARDERS)
+def test_a_program_that_hoards_is_cut_off_and_leaves_nothing_while_the_answer_beside_it_is_right(sandbox, handed_in, tmp_path, monkeypatch, hoards):
+    checks = Path(tempfile.mkdtemp())
+    checks.chmod(0o1777)
+    monkeypatch.setattr(tempfile, "tempdir", str(checks))
+    handed_in("eve-4.2.py", HOARDERS[hoards])
+    folder = handed_in("ada-4.2.py", CODE)
+    most, over = [0, 0], threading.Event()
+
+    def look():
+        while not over.wait(0.02):
+            most[:] = max(most[0], usage.memory_of(os.getpid())), max(most[1], usage.disk_of(checks))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        found = {submission.student: verdict for submission, verdict in batch.grade(folder, tmp_path / "out")}
+    finally:
+        over.set()
+        looking.join()
+    assert found["ada"].outcome == CORRECT and found["eve"].outcome == INCORRECT and "took more memory or disk" in found["eve"].slip.given
+    assert most[0] < 5 * 250 << 20 and most[1] < 500 << 20
+    checks.rmdir()  # it is empty
 
 
 def test_after_a_check_files_belong_to_whoever_grades_again(sandbox, tmp_path):

@@ -6,6 +6,7 @@ import nbformat
 import pytest
 
 from course_lib.grading import catalogue
+from course_lib.words import tr, use_language
 
 ROOT = Path(__file__).resolve().parents[1]
 _spec = importlib.util.spec_from_file_location("derive", ROOT / "exercises" / "derive.py")
@@ -26,6 +27,22 @@ def told(notebook):
 @pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
 def test_an_exercise_notebook_is_what_its_solution_gives(path):
     assert told(read(derive.EXERCISES / path.name)) == told(derive.derive(read(path))), "run: python exercises/derive.py"
+
+
+@pytest.mark.parametrize("language", ["en", "pt_BR"])
+@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
+def test_what_a_program_is_asked_stands_above_its_cell_in_the_reader_s_language_and_not_in_the_code(path, language):
+    use_language(language)
+    try:
+        for folder in ("solutions", "exercises"):
+            cells = read(ROOT / folder / language / path.name).cells
+            for above, cell in zip(cells, cells[1:]):
+                for question in [question for id in derive.ids(cell) for question in catalogue.exercise(id).questions]:
+                    choices = "".join(f"\n- `{letter}` {tr(text)}" for letter, text in question.choices.items())
+                    assert f"`{question.key}`: {tr(question.asks)}\n{choices}" in above.source
+                    assert f'"{question.key}": ' in cell.source and not any(text in cell.source for text in question.choices.values())
+    finally:
+        use_language("en")
 
 
 def test_there_is_no_exercise_notebook_without_a_solution():

@@ -48,6 +48,22 @@ def test_a_program_begins_with_reset_and_is_checked(course, tmp_path):
     assert course("reset", "4.2")[0] == 0 and json.loads((tmp_path / "kept.json").read_text()) == {}
 
 
+@pytest.mark.parametrize("language, asks, choices", [
+    ("en", "What is wrong in the run_tool_uses of that day?", "  a  save_effect does not use a temp file."),
+    ("pt_BR", "O que está errado no run_tool_uses daquele dia?", "  a  save_effect não usa um arquivo temporário.")])
+def test_who_has_only_the_file_reads_what_is_asked_and_what_there_is_to_choose_from(course, tmp_path, language, asks, choices):
+    first = course("reset", "6.2", "mine.py", "--lang", language)[1]
+    again = course("check", "6.2", "mine.py", "--lang", language)[1]
+    for said in (first, again):
+        lines = said.splitlines()
+        at = lines.index(f"BECAUSE['bug']: {asks}")
+        assert lines[at + 1] == choices and [line[:5] for line in lines[at + 1:at + 5]] == ["  a  ", "  b  ", "  c  ", "  d  "]
+        assert lines[at + 5].startswith("BECAUSE['consequence']: ")
+    (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text(encoding="utf-8") + "\nbegun = True\n", encoding="utf-8")
+    lines = course("check", "6.2", "mine.py", "--lang", language)[1].splitlines()
+    assert any("BECAUSE['bug']" in line and "''" in line for line in lines) and any(asks in line for line in lines) and choices.strip().replace("a  ", "a) ", 1) in lines
+
+
 def test_reset_again_and_again_loses_nothing_and_says_where_it_went(course, tmp_path):
     mine = tmp_path / "mine.py"
     for n, old in enumerate(["mine.py.old", "mine.py.old.2", "mine.py.old.3"], 1):

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from course_lib.grading import driver
-from course_lib.grading.driver import DIED, FLOOD, KILLED, RAISED, RETURNED, TIMEOUT, Child, Fails, Fake, Kill, Response, sandboxed
+from course_lib.grading.driver import DIED, FLOOD, GREEDY, KILLED, RAISED, RETURNED, TIMEOUT, Child, Fails, Fake, Kill, Response, sandboxed
 from course_lib.grading.code_exercises.answer import Answer, put, read
 from course_lib.grading.feedback import as_html, as_text
+from course_lib.grading.usage import disk_of
 from course_lib.grading.report import PASS
 from test_grading_code import CODES, exercise
 
@@ -73,12 +74,27 @@ def test_a_tool_that_fails_raises_in_the_answer_and_can_be_caught_there(tmp_path
     assert calls(text, tmp_path, "f", down).value == "the mail is down"
 
 
-@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the system decides there")
-def test_a_machine_that_knows_ascii_only_has_files_of_any_name_and_no_other_letters_in_them(tmp_path):
-    text = "def f(path):\n    path.write_text('ü', encoding='utf-8')\n    path.write_text('ü')"
+WAYS_TO_WRITE = {
+    "open": "with open(path, 'w', {}) as file: file.write(text)", "io": "with io.open(path, mode='w', {}) as file: file.write(text)",
+    "append": "with open(path, 'a+', {}) as file: file.write(text)", "pathlib": "path.write_text(text, {})", "a path's open": "with path.open('w', {}) as file: file.write(text)",
+    "temp file": "with tempfile.NamedTemporaryFile('w', dir=path.parent, {}) as file: file.write(text); file.flush()",
+    "descriptor": "with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT), 'w', {}) as file: file.write(text)"}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_WRITE)
+def test_a_machine_that_knows_ascii_only_has_files_of_any_name_and_no_other_letters_in_them_where_no_encoding_is_named(tmp_path, way):
+    text = "import io, os, tempfile\n" + "".join(f"def {name}(path, text):\n    {WAYS_TO_WRITE[way].format(encoding)}\n" for name, encoding in
+                                                [("named", "encoding='utf-8'"), ("unnamed", ""), ("locale", "encoding='locale'")])
     with Child(text, tmp_path, ascii=True) as child:
-        assert child.call("f", tmp_path / "Übung").error == "UnicodeEncodeError"
-    assert calls(text, tmp_path, "f", tmp_path / "Übung").status == RETURNED
+        given = [child.call(name, tmp_path / "Übung", letters).error for name in ("named", "unnamed", "locale") for letters in ("ü", "u")]
+    assert given == ["", "", "UnicodeEncodeError", "", "UnicodeEncodeError", ""]
+    assert calls(text, tmp_path, "unnamed", tmp_path / "Übung", "ü").status == RETURNED
+
+
+def test_a_machine_that_knows_ascii_only_reads_no_other_letters_where_no_encoding_is_named(tmp_path):
+    (tmp_path / "Übung").write_text("ü", encoding="utf-8")
+    with Child("def named(path): return path.read_text(encoding='utf-8')\ndef unnamed(path): return path.read_text()", tmp_path, ascii=True) as child:
+        assert (child.call("named", tmp_path / "Übung").value, child.call("unnamed", tmp_path / "Übung").error) == ("ü", "UnicodeDecodeError")
 
 
 def test_the_model_s_client_is_called_as_the_sdk_s_is(tmp_path):
@@ -208,11 +224,55 @@ def test_a_flood_is_cut_off(tmp_path, text):
     assert calls(text, tmp_path, "f", lambda input: None).status == FLOOD
 
 
+HOLDERS = """
+import os
+def f(took):
+    for n in range(6):
+        come, went = os.pipe()
+        if os.fork() == 0:
+            held = bytearray(150 << 20)
+            held[::4096] = bytes(len(held[::4096])).replace(bytes(1), b"x")
+            os.write(went, b"x")
+            import time
+            time.sleep(60)
+        os.read(come, 1)
+        took(n)
+    import time
+    time.sleep(60)
+"""
+FILLERS = {
+    "many files": "    while True:\n        took(1)\n        open(f'{n}', 'wb').write(bytes(1 << 20))\n        n += 1\n",
+    "in folders": "    while True:\n        took(1)\n        os.makedirs(f'a/{n}/b')\n        open(f'a/{n}/b/c', 'wb').write(bytes(1 << 20))\n        n += 1\n",
+    "several processes": "    for _ in range(3): os.fork()\n    while True:\n        fd = os.open(f'{os.getpid()}-{n}', os.O_RDWR | os.O_CREAT)\n        os.write(fd, bytes(1 << 20))\n        os.close(fd)\n        n += 1\n",
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system tells nobody what a process holds")
+def test_several_processes_get_no_more_memory_together_than_one(tmp_path):
+    took = []
+    assert calls(HOLDERS, tmp_path, "f", took.append).status == GREEDY
+    assert 2 <= len(took) < 6
+
+
+@pytest.mark.parametrize("way", FILLERS)
+def test_many_small_files_get_no_more_of_the_disk_together_than_there_is_for_all(tmp_path, way):
+    text = f"import os\ndef f(took):\n    n = 0\n{FILLERS[way]}"
+    assert calls(text, tmp_path, "f", lambda n: None).status == GREEDY
+    assert disk_of(tmp_path) < 1 << 30  # looked at from time to time, so some more than the limit
+
+
+def test_what_one_child_has_left_in_the_folder_counts_for_the_next(tmp_path):
+    for n in range(70):
+        (tmp_path / f"{n}").write_bytes(bytes(1 << 20))
+    with Child("import time\ntime.sleep(60)", tmp_path) as child:
+        assert child.loaded.status == GREEDY and child.call("f").status == GREEDY
+
+
 @pytest.mark.parametrize("text", ["def f():\n    x = 'a'\n    while True:\n        x += x", "def f():\n    open('big', 'wb').write(bytes(200_000_000))"])
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="this system has no such limits")
 def test_memory_and_files_have_a_limit(tmp_path, text):
     assert calls(text, tmp_path).status == RAISED
-    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 8 << 20
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 1 << 20
 
 
 def test_what_an_answer_prints_goes_nowhere(tmp_path, capfd):

@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from course_lib.errors import CourseError
-from course_lib.scenarios import SALES_REPORT
+from course_lib.scenarios import SALES_REPORT, SUPPORT_DESK
+from course_lib.scenarios.policies import LESSON_4, VERIFY
 from course_lib.scenarios.runner import start_in_child
 from course_lib.scenarios.student import PARTS
 from helpers import ROOT, on_disk
@@ -80,7 +81,6 @@ def test_a_mistake_is_told_in_one_sentence_with_the_line_it_is_in(tmp_path, capf
     ("def save_checkpoint(path): pass", "save_checkpoint",
      "Your save_checkpoint was not called as it wants to be (TypeError: save_checkpoint() takes 1 positional argument but 2 were given); "),
     ("def run_tool_uses(content, tools): pass", "run_tool_uses", "Your run_tool_uses was not called as it wants to be (TypeError: run_tool_uses() got "),
-    ("def run_tool_uses(content, tools, **rest): pass", "run_tool_uses", "The run broke off after your run_tool_uses gave None: TypeError: 'NoneType'"),
     ("def load_effects(path): return [1]", "load_effects", "The run broke off after your load_effects gave [1]: AttributeError: 'list' object"),
     ("def helper(c):\n    return c[9]\ndef save_checkpoint(path, checkpoint): helper([])", "save_checkpoint",
      "Your helper raised IndexError: list index out of range, in line 4: return c[9]."),
@@ -88,10 +88,28 @@ def test_a_mistake_is_told_in_one_sentence_with_the_line_it_is_in(tmp_path, capf
      "Your save_checkpoint raised ZeroDivisionError: division by zero, in line 6: def save_checkpoint(path, checkpoint): 1 / 0."),
     ("class Saver:\n    def __call__(self, path, checkpoint): 1 / 0\nsave_checkpoint = functools.partial(Saver())", "save_checkpoint",
      "Your __call__ raised ZeroDivisionError: division by zero, in line 4: def __call__(self, path, checkpoint): 1 / 0."),
-], ids=["signature", "keyword", "gives nothing", "gives a list", "helper", "decorated", "object"])
+], ids=["signature", "keyword", "gives a list", "helper", "decorated", "object"])
 def test_a_function_that_does_not_fit_or_fails_further_in_is_told_as_such(tmp_path, source, name, says):
     outcome = start_in_child(SALES_REPORT, tmp_path, **own(source, name))
     assert outcome.status == "error" and outcome.text.startswith(says) and outcome.text.endswith("."), outcome.text
+
+
+@pytest.mark.parametrize("given, said", [
+    ("pass", "None"), ("return {'type': 'tool_result', 'tool_use_id': content[0]['id'], 'content': 'ok'}", "{'type': 'tool_result', "), ("return []", "[]"), ("return [None]", "[None]"),
+    ("return [{'type': 'tool_result', 'tool_use_id': 'mine', 'content': 'ok'}]", "[{'type': 'tool_result', 'tool_use_id': 'mine', "),
+    ("return [{'type': 'text', 'tool_use_id': content[0]['id'], 'content': 'ok'}]", "[{'type': 'text', "), ("return 2 * [{'type': 'tool_result', 'tool_use_id': content[0]['id'], 'content': 'ok'}]", "[{"),
+], ids=["nothing", "no list", "an empty list", "a list of nothing", "another id", "another block", "twice"])
+def test_what_is_no_answer_to_a_call_is_told_as_what_it_is_whoever_asked_for_it(tmp_path, given, said):
+    functions = own(f"def run_tool_uses(content, tools, **rest): {given}", "run_tool_uses")
+    desk, killed = SUPPORT_DESK["send_email"], ("after-save-a", 2)
+    for folder, policy, crash in (("run", None, None), ("ledger", LESSON_4.functions, killed), ("verify", VERIFY.functions, killed)):
+        (tmp_path / folder).mkdir()
+        if crash:
+            assert start_in_child(desk, tmp_path / folder, crash_after=crash, policy=policy).status == "killed"
+        outcome = start_in_child(desk, tmp_path / folder, policy=policy, resume=bool(crash), **functions)
+        call = "send_email (toolu_02)" if crash else "read_file (toolu_01)"
+        assert outcome.status == "error" and outcome.text.startswith(f"run_tool_uses gave {said}") and outcome.text.isprintable(), outcome.text
+        assert outcome.text.endswith(f" for the call {call}; let it give a list with one tool_result for each call, under the call's own id.")
 
 
 def test_a_save_effect_that_keeps_nothing_has_no_moment_after_it_and_one_that_exits_ends_the_run(tmp_path):

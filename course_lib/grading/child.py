@@ -4,10 +4,11 @@ A script of its own, with the standard library only: nothing of the course is im
 there is nothing of it to patch. It speaks JSON Lines on what were its stdin and stdout. Limits
 are set before the answer is loaded; the parent and the sandbox do not rely on them.
 """
+import builtins
 import contextlib
 import faulthandler
+import io
 import json
-import locale
 import os
 import signal
 import sys
@@ -21,7 +22,7 @@ try:
 except ImportError:  # Windows
     resource = None
 
-MEMORY, FILE_SIZE, FILES = 1 << 30, 8 << 20, 64
+MEMORY, FILE_SIZE, FILES = 512 << 20, 1 << 20, 64  # a file that is deleted and still open is one that nobody else can see, so there is not much to hide in one
 
 
 class Channel:
@@ -90,7 +91,7 @@ def main():
     job = channel.hear()
     limit(job["cpu"], channel)
     if job["ascii"]:
-        locale.setlocale(locale.LC_CTYPE, "C")  # now, and not from the start, since then the names of files would have to be ASCII as well
+        know_ascii_only()
     sys.addaudithook(watcher(channel))
     answer = sys.modules["answer"] = types.ModuleType("answer")  # a module as any other, since dataclasses and the like look for it
     namespace = answer.__dict__
@@ -151,6 +152,18 @@ def describe(value):
         return {"$object": repr(value)[:200]}
     except BaseException:
         return {"$object": type(value).__name__}
+
+
+def know_ascii_only():
+    """From now on a text file that is opened without a named encoding is one in ASCII, on whichever system; the names of files are as ever."""
+    opening = open
+
+    def open_as_ascii(file, mode="r", buffering=-1, encoding=None, *rest, **options):
+        if "b" not in mode and encoding in (None, "locale"):  # pathlib and the like say "locale" for none
+            encoding = "ascii"
+        return opening(file, mode, buffering, encoding, *rest, **options)
+
+    builtins.open = io.open = open_as_ascii
 
 
 def limit(cpu, channel):

@@ -8,8 +8,8 @@ just a reply, a forged request for a tool is just one more call of it.
 What keeps a hostile program from harming the machine is the sandbox, which is the caller's:
 ``with sandboxed(wrap): exercise.check(text)``.
 
-Left out: limits on what the folder may hold in all (each file is limited), and on Windows every
-limit but the time.
+Left out: on Windows the limits of a single process but for the time, and of memory in all
+wherever there is no /proc.
 """
 import json
 import os
@@ -26,14 +26,17 @@ from pathlib import Path
 
 from ..words import tr
 from .exercise import CannotCheck
+from .usage import disk_of, memory_of
 
 CHILD = Path(__file__).with_name("child.py")  # needs the standard library only; nothing else of ours has to be readable in a sandbox
 PATIENCE = 5.0  # seconds of the clock for one call into the answer
 CPU = 1  # seconds of work that a child may do in all; a right answer needs a hundredth
 MOST = 5_000  # messages of a child
 LONGEST, IN_ALL = 1_000_000, 20_000_000  # bytes of one message, and of all
+MEMORY, DISK = 512 << 20, 64 << 20  # bytes that a child may hold with all it has started, and that its folder may; each process and file has its own limit
+LOOK = 0.1  # seconds between two looks at that
 
-RETURNED, RAISED, KILLED, DIED, TIMEOUT, FLOOD = "returned", "raised", "killed", "died", "timeout", "flood"
+RETURNED, RAISED, KILLED, DIED, TIMEOUT, FLOOD, GREEDY = "returned", "raised", "killed", "died", "timeout", "flood", "greedy"
 
 _wrap = ContextVar("sandbox", default=None)
 
@@ -92,7 +95,7 @@ class Ended:
 
     status: RETURNED with value; RAISED with error (its type's name), kinds (those it derives from),
     text and line (of the answer, or None); KILLED by this side; DIED by itself; TIMEOUT, with the
-    line it was at; FLOOD: it said more than anybody reads.
+    line it was at; FLOOD: it said more than anybody reads; GREEDY: it took more memory or disk than there is for it.
     """
 
     status: str
@@ -114,16 +117,17 @@ class Child:
     Kill. The paths are as the child says them. It may be changed at any time.
 
     ascii: as on a machine whose own encoding knows nothing else, so that a file opened without a
-    named one can hold nothing else either; as far as the system lets one choose (macOS and Windows don't).
+    named one can hold nothing else either.
     """
 
     def __init__(self, text, folder, *, on_file=None, ascii=False):
         self.folder, self.names, self.on_file = Path(folder).resolve(), {}, on_file
         self._setup = {"text": text, "cpu": CPU, "patience": PATIENCE, "ascii": ascii}
         self._functions, self._heard, self._bytes = [], 0, 0
+        self._over, self._greedy = threading.Event(), False
 
     def __enter__(self):
-        encoding = ["-X", "utf8=0"] if self._setup["ascii"] else []
+        encoding = ["-X", "utf8=0"] if self._setup["ascii"] else []  # in UTF-8 mode a named encoding and none look alike
         command = [sys.executable, "-I", "-S", "-B", *encoding, str(CHILD)]
         wrap = _wrap.get()
         command = wrap(command, self.folder) if wrap else command
@@ -134,11 +138,15 @@ class Child:
         except OSError as error:
             self._complaints.close()
             raise CannotCheck(tr("No process could be started for the answer: {why}", why=error)) from error
+        threading.Thread(target=self._watch, daemon=True).start()
         try:
             with self._in_time():
-                if self._hear() != {"up": True}:
+                if self._hear() == {"up": True}:
+                    self.loaded = self._follow(self._setup)
+                elif self._greedy:  # what other children have left in the folder counts as well
+                    self._gone(GREEDY)
+                else:
                     raise CannotCheck(tr("The process for the answer did not come up: {why}", why=self._last_complaint()))
-                self.loaded = self._follow(self._setup)
         except BaseException:
             self.__exit__()
             raise
@@ -192,7 +200,7 @@ class Child:
             return self._gone(KILLED)
         except OSError:  # nobody is listening any more
             pass
-        return self._gone(TIMEOUT if self._too_late or self._at is not None else DIED)
+        return self._gone(GREEDY if self._greedy else TIMEOUT if self._too_late or self._at is not None else DIED)
 
     def _answer(self, said):
         if "file" in said:
@@ -262,6 +270,12 @@ class Child:
         self._too_late = True
         self._kill()
 
+    def _watch(self):
+        while not self._over.wait(LOOK):
+            if memory_of(self._process.pid) > MEMORY or disk_of(self.folder) > DISK:
+                self._greedy = True
+                self._kill()
+
     def _gone(self, status):
         self._kill()
         self._process.wait()
@@ -269,6 +283,7 @@ class Child:
         return self.loaded
 
     def _kill(self):
+        self._over.set()  # before anybody can get its number
         with suppress(OSError):  # there is nobody left
             os.killpg(self._process.pid, signal.SIGKILL) if hasattr(os, "killpg") else self._process.kill()
 

@@ -27,6 +27,15 @@ class Criterion:
 
 
 @dataclass(frozen=True)
+class Question:
+    """A question that a program answers with a letter, in its BECAUSE under key. choices: ``{letter: text}``; a text may have `code` in backticks."""
+
+    key: str
+    asks: str
+    choices: dict
+
+
+@dataclass(frozen=True)
 class Exercise:
     """id: "4.2". kind: "code" (an answer is the text of a program) or "form" (a plain dict).
 
@@ -44,6 +53,7 @@ class Exercise:
     starter: object
     solution: object
     notes: dict = field(default_factory=dict)  # free text to compare after an attempt: {question: model answer}
+    questions: tuple = ()  # of a program
 
     def check(self, answer):
         """Judge an answer. Gives a Report; raises nothing for whatever the answer is or does."""

@@ -50,12 +50,23 @@ def in_full(report):
     if not slip:
         return []
     given, expected = (tr("You chose:"), tr("What is asked for:")) if slip.question else (tr("What happened:"), tr("What should happen:"))
-    found = [(given, slip.given), (expected, slip.expected), (tr("The story:"), slip.story), (tr("A question back:"), slip.question)]
+    found = [(given, slip.given), (expected, slip.expected), *slip.choices, (tr("The story:"), slip.story), (tr("A question back:"), slip.question)]
     if slip.scenario:
         found.append((tr("The run to look at:"), slip.scenario))
     if report.seed is not None:
         found.append((tr("Tried with:"), tr("seed {seed}; this same answer meets the same ids and values again", seed=report.seed)))
     return [(name, text) for name, text in found if text]
+
+
+def asked(exercise):
+    """The questions that stand above a program's cell, for who has only the file: a line for each and for each of its choices."""
+    return [line for question in exercise.questions
+            for line in (f"BECAUSE[{question.key!r}]: {in_words(question.asks)}", *(f"  {letter}  {in_words(text)}" for letter, text in question.choices.items()))]
+
+
+def in_words(text):
+    """A text in the language in use, plain: without the backticks around code."""
+    return tr(text).replace("`", "")
 
 
 def how_many(steps, n):

@@ -11,7 +11,7 @@ class Slip:
 
     hint: which ladder of hints leads out, a key of the exercise's ``hints``. given, expected: text.
     story: the shortest story of what went wrong, in words. scenario: the code of that run, for CrashLab. question: of a
-    form, where given is a choice; leads on without naming the right one.
+    form, where given is a choice; leads on without naming the right one. choices: what there is to choose from, ``((letter, text), ...)``.
     """
 
     hint: str
@@ -20,6 +20,7 @@ class Slip:
     story: str = ""
     scenario: str | None = None
     question: str = ""
+    choices: tuple = ()
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ work in; no network, no other process, no file of the teacher's, no environment 
 Whoever grades as root gets a user of its own for each thread, one that exists nowhere else: the
 limit on processes does not hold for root, and would be shared if all sandboxes had the same user.
 
-Left out: a limit on what the folder may hold in all (each file is limited, and the time), and
-protection from a hole in the kernel itself.
+What all processes and files of a program take together the driver looks at from outside.
+
+Left out: protection from a hole in the kernel itself.
 """
 import ctypes
 import os

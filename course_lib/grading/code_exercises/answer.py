@@ -13,8 +13,9 @@ from pathlib import Path
 from random import Random
 
 from ...words import mark, tr
-from ..driver import DIED, FLOOD, RAISED, RETURNED, TIMEOUT, Child
+from ..driver import DIED, FLOOD, GREEDY, RAISED, RETURNED, TIMEOUT, Child
 from ..exercise import CannotCheck, Criterion, Exercise, NotAttempted
+from ..feedback import in_words
 from ..report import Slip
 
 TEXTS = Path(__file__).with_name("answers")
@@ -32,6 +33,7 @@ HINTS = {  # for what can happen to any program
                      mark("Return a value, or raise an error that the caller can catch.")],
     "tampers": [mark("Something has removed or replaced what it should leave alone."), mark("Each function gets a path. Which other paths does it write to, remove or rename?")],
     "floods": [mark("The function calls something again and again."), mark("Count how often each line runs for a single tool call.")],
+    "greedy": [mark("Something grows with every round: a list, a text, the number of files or of processes."), mark("Where does it grow, and what should put an end to that?")],
 }
 
 
@@ -149,7 +151,8 @@ class Answer:
         at = tr(", at line {line}: {code}", line=ended.line, code=self.line(ended.line)) if ended.line else ""
         said = {TIMEOUT: tr("{name} did not come back in time and was cut off", name=name),
                 DIED: tr("{name} ended the whole process", name=name),
-                FLOOD: tr("{name} asked for more things than anybody counts, and was cut off", name=name)}.get(ended.status)
+                FLOOD: tr("{name} asked for more things than anybody counts, and was cut off", name=name),
+                GREEDY: tr("{name} took more memory or disk than an answer has, and was cut off", name=name)}.get(ended.status)
         return (said or tr("{name} raised {error}", name=name, error=f"{ended.error}: {ended.text}".rstrip(": "))) + at
 
     def line(self, number):
@@ -158,7 +161,7 @@ class Answer:
         return lines[number - 1].strip()[:120] if 0 < number <= len(lines) else ""
 
 
-_HINTS = {TIMEOUT: "endless", DIED: "ends-process", FLOOD: "floods"}
+_HINTS = {TIMEOUT: "endless", DIED: "ends-process", FLOOD: "floods", GREEDY: "greedy"}
 
 
 def runs(*names):
@@ -174,11 +177,13 @@ def runs(*names):
     return check
 
 
-def because(key, says, right, wrong):
-    """The criterion that the right letter stands in the answer's BECAUSE under key.
+def because(question, says, right, wrong):
+    """The criterion that the right letter answers a question in the answer's BECAUSE.
 
     wrong: what each other letter is met with, ``{letter: a question that leads on}``. The hint is ``because-KEY``.
     """
+    key = question.key
+
     @criterion(key.replace(" ", "_"), says)
     def check(answer):
         if "BECAUSE" not in answer.process.names:
@@ -191,9 +196,10 @@ def because(key, says, right, wrong):
         letter = given[key]
         meant = letter.strip().casefold() if isinstance(letter, str) else None
         if meant != right:
-            question = wrong.get(meant)
             raise Slipped(Slip(f"because-{key.replace(' ', '-')}", tr("BECAUSE[{key}] is {letter}", key=repr(key), letter=shown(letter)),
-                               tr("the letter of the line, of those above BECAUSE, that is true and says why"), question=tr(question) if question else ""))
+                               tr("{question} The letter of the one line that is true and says why:", question=in_words(question.asks)),
+                               question=tr(wrong[meant]) if meant in wrong else "",
+                               choices=tuple((f"{letter})", in_words(text)) for letter, text in question.choices.items())))
     return check
 
 

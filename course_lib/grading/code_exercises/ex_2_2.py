@@ -4,6 +4,7 @@ import json
 from ...transcript import check_transcript
 from ...words import mark, tr
 from ..driver import RAISED, RETURNED, Fake, Response
+from ..exercise import Question
 from .answer import because, code_exercise, criterion, no_own_error, outcome, put, read, runs, shown, slip
 from .crashes import SAVE_HINTS, check_atomic
 from .fakes import Tools, kill, tells
@@ -16,6 +17,16 @@ SAVE_A_SET = '''
 def save_what_no_file_can_hold(path, checkpoint):
     save_checkpoint(path, {**checkpoint, "messages": [*checkpoint["messages"], {"role": "user", "content": {1, 2}}]})
 '''
+IN_PLACE = Question("in place", mark("`save_checkpoint` writes straight over the only copy. What does it lead to, killed in the middle of the write?"), {
+    "a": mark("The next save mends the file."),
+    "b": mark("The file is cut off, the old state is overwritten, and there is nothing to resume from."),
+    "c": mark("The operating system keeps the old content until the file is closed."),
+    "d": mark("The file grows larger with every save.")})
+ONLY_B = Question("only b", mark("The state is saved only when a turn is complete. What does it lead to, killed while a tool runs?"), {
+    "a": mark("The tool's result is missing in the file, but its name is there."),
+    "b": mark("The file is torn."),
+    "c": mark("A resume sees the state before the call: that a tool was named, and perhaps ran, has left no trace."),
+    "d": mark("Nothing is lost, since the turn was not complete.")})
 
 
 def file(folder):
@@ -228,11 +239,11 @@ _own = [mark("Which error comes out, and would the person who gets it know what 
 EXERCISE = code_exercise(
     "2.2", mark("A loop with two latent failures"),
     (runs("save_checkpoint", "load_checkpoint", "run_loop"),
-     because("in place", mark("You say what writing in place leads to."), "b", {
+     because(IN_PLACE, mark("You say what writing in place leads to."), "b", {
          "a": mark("What would the next save need that the process no longer has?"),
          "c": mark("open(path, \"w\") has come back. How large is the file at that moment?"),
          "d": mark("Each save replaces the content. After ten saves, how long is the file?")}),
-     because("only b", mark("You say what saving at Point B only leads to."), "c", {
+     because(ONLY_B, mark("You say what saving at Point B only leads to."), "c", {
          "a": mark("When was the file last written, and had the model named the tool by then?"),
          "b": mark("Which write was under way when the process died?"),
          "d": mark("The tool may have sent an e-mail before it died. Is that lost as well?")}),
@@ -256,4 +267,5 @@ EXERCISE = code_exercise(
         "version": [mark("What tells this file from one that another version of the program wrote?"), mark("In Python True == 1 and 1.0 == 1; compare the type as well."), mark("type(version) is int and version == 1; anything else is refused, and the text has the version in it.")],
         "shape": [*_own, mark("Before you return it: is it a dict, is each of the six keys there, is each of the right type?")],
         "unsavable": [mark("At which moment does json find out that it can't write this, and what has happened to the file by then?"), mark("json.dumps first, and only then open a file.")],
-    })
+    },
+    questions=(IN_PLACE, ONLY_B))

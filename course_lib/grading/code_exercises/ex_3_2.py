@@ -2,6 +2,7 @@
 from ...transcript import check_transcript
 from ...words import mark, tr
 from ..driver import Fails
+from ..exercise import Question
 from .answer import because, code_exercise, criterion, runs, shown, slip
 from .fakes import Tools, block, kill, tells
 
@@ -10,6 +11,16 @@ SENT_TWICE = f"{POLICY}/after-tool:2"
 # Names that tell nothing: what a tool does is what it says of itself.
 READS = {"read_file": {"read_only": True}, "send_statistics": {"read_only": True}}
 CHANGES = {"send_email": {}, "read_and_delete_mail": {}}
+CAUSE = Question("cause", mark("A customer got the same e-mail twice, after the process had been killed for lack of memory. Why?"), {
+    "a": mark("The model asked for the e-mail twice."),
+    "b": mark("The checkpoint was torn, so the task began anew."),
+    "c": mark("The resume ran a pending call again, though nothing said whether it had run already."),
+    "d": mark("The mail system sent it twice by itself.")})
+TOLD = Question("told", mark("Nothing says whether a pending e-mail went out. What should the answer to its call tell the model?"), {
+    "a": mark("Nothing: a call from before the crash needs no answer."),
+    "b": mark("That nobody knows, so that it looks or asks before it goes on."),
+    "c": mark("That it went out, so that the customer gets it once at most."),
+    "d": mark("That it failed, so that the model can try again.")})
 
 
 def scene(answer, name, pending=True):
@@ -109,11 +120,11 @@ def _said_of_any(given, checkpoint):
 EXERCISE = code_exercise(
     "3.2", mark("Two identical e-mails"),
     (runs("reconcile"),
-     because("cause", mark("You name the root cause."), "c", {
+     because(CAUSE, mark("You name the root cause."), "c", {
          "a": mark("Two requests of the model would stand in messages. How many tool_use blocks does the checkpoint hold?"),
          "b": mark("A torn checkpoint stops the resume. Did it stop here?"),
          "d": mark("The journal of the mail system shows two requests from us. Who made the second?")}),
-     because("told", mark("You say what the model has to be told of a call of which nobody knows."), "b", {
+     because(TOLD, mark("You say what the model has to be told of a call of which nobody knows."), "b", {
          "a": mark("messages ends with a tool_use. What does the API say to a request that leaves it so?"),
          "c": mark("Suppose the process died before the tool did anything. Who sends the e-mail then?"),
          "d": mark("Suppose the e-mail is out. What will the model do, once it has read that?")}),
@@ -134,4 +145,5 @@ EXERCISE = code_exercise(
         "same-text": [mark("Read both texts as the model does. After which of them may it simply try again?"), mark("The one says what went wrong; the other that nobody knows whether the call happened.")],
         "failure-hidden": [mark("The tool failed and the result says it did not."), mark("In the except branch the result needs is_error as well.")],
         "invents": [mark("pendingToolUse is null: what is there to answer?"), mark("if pending is None: return None, before anything else.")],
-    })
+    },
+    questions=(CAUSE, TOLD))

@@ -4,25 +4,41 @@ from ..driver import RAISED
 from .answer import TEXTS, code_exercise, criterion, outcome, put, runs, shown, slip
 from .crashes import SAVE_HINTS, check_atomic
 from .fakes import Tools, tells
-from .proofs import check_proof, functions
+from .proofs import check_proof, fault, functions
 from .bookkeeping import LEDGER_HINTS, a_call, a_ticket, after_success, file, ledger, recorded, run, runs_once
 
 POLICY = "support-desk/create_ticket/lesson-4"
 REPLAY = f"{POLICY}/after-effect-write:2"
 TORN = f"{POLICY}/mid-effect-write:1"
 SOLUTION = (TEXTS / "ex_4_2_solution.py").read_text(encoding="utf-8")
-NO_LEDGER = functions((TEXTS / "ex_4_2_starter.py").read_text(encoding="utf-8"), "as_text", "run_tool_uses")
-RUNS_ANYWAY = '''
+PLAYED = functions(SOLUTION, "load_effects", "save_effects", "as_text") + '''
+
+_save_for_good = save_effects
+
+
+def save_effects(path, effects):
+    if not _which("saves-nothing"):
+        _save_for_good(path, effects)
+
+
 def run_tool_uses(content, tools, *, effects_path, approve=None):
-    effects, results = load_effects(effects_path), []
+    results = []
     for block in content:
         if block["type"] == "tool_use":
-            output = tools[block["name"]](block["input"])
-            entry = effects.setdefault(block["id"], {"name": block["name"], "result": output, "at": "2026-01-05T09:00:00.000Z"})
-            save_effects(effects_path, effects)
-            results.append({"type": "tool_result", "tool_use_id": block["id"], "content": as_text(entry["result"])})
+            without = _which("no-ledger")
+            effects = {} if without else load_effects(effects_path)
+            known = block["id"] in effects
+            if not known or _which("runs-anyway"):
+                output = tools[block["name"]](block["input"])
+                effects.setdefault(block["id"], {"name": block["name"], "result": output, "at": "2026-01-05T09:00:00.000Z"})
+            if not known and not without:
+                save_effects(effects_path, effects)
+            results.append({"type": "tool_result", "tool_use_id": block["id"], "content": as_text(effects[block["id"]]["result"])})
     return results
 '''
+WRONG = {mark("has no ledger at all"): fault("no-ledger"),
+         mark("gives the stored result and runs the tool all the same"): fault("runs-anyway"),
+         mark("calls save_effects, which writes nothing to disk"): fault("saves-nothing")}
 
 
 @criterion("no_file", mark("load_effects gives an empty dict where there is no file."))
@@ -96,9 +112,7 @@ def by_id(answer):
 
 @criterion("proof", mark("Your test, with a fake that counts, passes on a right version and fails on a wrong one."))
 def proof(answer):
-    check_proof(answer, functions(SOLUTION, "load_effects", "save_effects", "as_text", "run_tool_uses"), {
-        mark("has no ledger at all"): NO_LEDGER,
-        mark("gives the stored result and runs the tool all the same"): functions(SOLUTION, "load_effects", "save_effects", "as_text") + RUNS_ANYWAY})
+    check_proof(answer, PLAYED, fault(), WRONG)
 
 
 EXERCISE = code_exercise(
@@ -126,7 +140,8 @@ EXERCISE = code_exercise(
         "entry-lost": [mark("What was in the file before the second call, and what did you write over it?"), mark("Load the ledger, add to it, and save all of it.")],
         "no-proof": [mark("The last function of the cell is yours to write; its name begins with test_."),
                      mark("Make a create_ticket that appends to a list. Call run_tool_uses twice with one block, and assert how long the list is.")],
-        "proof-fails": [mark("Run the test yourself, in a cell below, and read which assert fails."), mark("A proof that fails on a right version asserts something that was never promised, or needs something that is not there, such as a parameter.")],
+        "proof-fails": [mark("Run the test yourself, in a cell below, and read which assert fails."), mark("A proof that fails on a right version asserts something that was never promised, or needs something that is not there, such as a parameter."),
+                        mark("Does it go by something that an earlier run of it has left, such as a file in a place of its own?")],
         "proof-blind": [mark("That nothing raised proves little. What would be different in the world if the tool had run twice?"),
                         mark("Count the calls of your fake tool, and assert that it is one after the second run_tool_uses.")],
     })

@@ -6,19 +6,21 @@ from ...words import mark, tr
 from ..driver import RETURNED
 from .answer import TEXTS, code_exercise, criterion, no_own_error, outcome, put, read, runs, shown, slip
 from .crashes import SAVE_HINTS, check_atomic
-from .proofs import check_proof, functions
+from .proofs import check_proof, fault, functions
 
 SOLUTION = functions((TEXTS / "ex_5_2_solution.py").read_text(encoding="utf-8"), "save_turn", "load_latest", "rewind_to", "_saved", "_load")
-ALWAYS_THE_LATEST = f"{SOLUTION}\n\ndef rewind_to(folder, turn):\n    return load_latest(folder)\n"
-FORGETS_EFFECTS = SOLUTION + '''
+PLAYED = SOLUTION + '''
 
 _only_reads = rewind_to
 
 def rewind_to(folder, turn):
+    if _which("latest"):
+        return load_latest(folder)
     scene = _only_reads(folder, turn)
-    for ledger in (folder / "effects.json", folder.parent / "effects.json"):
-        if ledger.exists():
-            ledger.write_text(json.dumps(dict(list(json.loads(ledger.read_text()).items())[:turn])))
+    if _which("ledger"):
+        for ledger in (folder / "effects.json", folder.parent / "effects.json"):
+            if ledger.exists():
+                ledger.write_text(json.dumps(dict(list(json.loads(ledger.read_text()).items())[:turn])))
     return scene
 '''
 # What else lies in such a folder; none of it is a turn, though each comes last in some order.
@@ -141,8 +143,8 @@ def thousand(answer):
 
 @criterion("proof", mark("Your test passes on a right version and fails on a wrong one."))
 def proof(answer):
-    check_proof(answer, SOLUTION, {mark("gives the latest turn whatever it is asked for"): ALWAYS_THE_LATEST,
-                                   mark("takes the later entries out of the ledger as well"): FORGETS_EFFECTS})
+    check_proof(answer, PLAYED, fault(), {mark("gives the latest turn whatever it is asked for"): fault("latest"),
+                                          mark("takes the later entries out of the ledger as well"): fault("ledger")})
 
 
 def _gives(answer, hint, wanted, points, name, *args):

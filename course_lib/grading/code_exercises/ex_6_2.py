@@ -1,37 +1,49 @@
 """Exercise 6.2: the ledger that was written before there was anything to write. (lesson 6)"""
 from ...words import mark, tr
 from ..driver import RAISED, RETURNED
+from ..exercise import Question
 from .answer import TEXTS, because, code_exercise, criterion, runs, slip
 from .bookkeeping import LEDGER_HINTS, a_call, a_ticket, after_success, file, ledger, recorded, runs_once, yes
 from .fakes import Tools
 from .proofs import check_proof, functions
 
 POLICY = "support-desk/create_ticket/lesson-6"
-GIVEN = functions((TEXTS / "ex_6_2_starter.py").read_text(encoding="utf-8"), "load_effects", "save_effect", "as_text")
-# The right version and the wrong one are the same function, to the byte, and differ in what it does: who looks at code sees nothing.
-EITHER_ORDER = '''
+GIVEN = functions((TEXTS / "ex_6_2_starter.py").read_text(encoding="utf-8"), "crash_point", "load_effects", "save_effect", "as_text")
+# Wrong is a version in the run that dies, and in no other: who crashes it for show and looks at another run sees nothing.
+PLAYED = GIVEN + '''
+
 def run_tool_uses(content, tools, *, effects_path, approve=None):
     results = []
     for block in content:
         if block["type"] == "tool_use":
             output = None
-            for step in STEPS:
+            for step in _which(os.environ.get("CRASH_AFTER") == "between"):
+                entry = {"name": block["name"], "result": output, "at": "2026-01-05T09:00:00.000Z"}
                 if step == "run":
                     output = tools[block["name"]](block["input"])
                 elif step == "record":
-                    save_effect(effects_path, block["id"], {"name": block["name"], "result": output, "at": "2026-01-05T09:00:00.000Z"})
+                    save_effect(effects_path, block["id"], entry)
+                elif step == "write":
+                    Path(effects_path).write_text(json.dumps({block["id"]: entry}), encoding="utf-8")
                 else:
                     crash_point(step)
             results.append({"type": "tool_result", "tool_use_id": block["id"], "content": as_text(output)})
     return results
 '''
-RIGHT_ORDER, WRONG_ORDER = (f"STEPS = {steps!r}\n" for steps in (("run", "between", "record"), ("record", "between", "run")))
-MARKED_CRASH = '''
-def crash_point(label):
-    if os.environ.get("CRASH_AFTER") == label:
-        open({mark!r}, "w").close()
-        raise SimulatedCrash(label)
-'''
+RIGHT = ("run", "between", "record")
+WRONG = {mark("writes the entry before it runs the tool, in the run that dies"): ("record", "between", "run"),
+         mark("writes the entry before it comes to the crash point"): ("run", "record", "between"),
+         mark("has its entry in the file when it dies, though nobody has called save_effect"): ("run", "write", "between")}
+BUG = Question("bug", mark("What is wrong in the `run_tool_uses` of that day?"), {
+    "a": mark("`save_effect` does not use a temp file."),
+    "b": mark("The entry is written before the tool has returned, so there is no result to write yet."),
+    "c": mark("It does not catch the errors of the tool."),
+    "d": mark("The ledger is written once a call, where once a response would do.")})
+CONSEQUENCE = Question("consequence", mark("Killed between the two lines, what does a resume make of it?"), {
+    "a": mark("It runs the call a second time, since the ledger can't be trusted."),
+    "b": mark("It refuses the ledger, since null is no result."),
+    "c": mark("It finds the entry and takes a call for done that never ran."),
+    "d": mark("Nothing: the model asks for the call again.")})
 
 
 @criterion("crash_point", mark("With CRASH_AFTER=between it dies after the tool and before the entry."))
@@ -57,25 +69,32 @@ def crash_between(answer):
 
 @criterion("proof", mark("Your test crashes it between the two steps; it passes on the right order and fails on the wrong one."))
 def proof(answer):
-    crashed = answer.folder() / "crashed"
+    crashed = []
+
+    def right(dies=False, *_, **__):
+        crashed.append(dies is True)
+        return RIGHT
 
     def check_crash():
-        if not crashed.exists():
-            slip("proof-without-crash", tr("the proof passes, and crash_point(\"between\") raised nothing while it ran"), tr("SimulatedCrash comes in the middle of the proof"),
+        if True not in crashed:
+            slip("proof-without-crash", tr("the proof passes, and crash_point(\"between\") raised nothing in run_tool_uses"), tr("SimulatedCrash comes in the middle of the proof"),
                  tr("The incident began with a crash between two lines. A proof in which nothing crashes does not show what a crash there leaves on disk."))
 
-    check_proof(answer, "\n\n".join((GIVEN, MARKED_CRASH.format(mark=str(crashed)), EITHER_ORDER, RIGHT_ORDER)),
-                {mark("writes the entry before it runs the tool"): WRONG_ORDER}, check_crash)
+    check_proof(answer, PLAYED, right, {what: _in_order(steps) for what, steps in WRONG.items()}, check_crash)
+
+
+def _in_order(steps):
+    return lambda dies=False, *_, **__: steps if dies is True else RIGHT
 
 
 EXERCISE = code_exercise(
     "6.2", mark("The ledger that was written too early"),
     (runs("run_tool_uses"),
-     because("bug", mark("You name the bug."), "b", {
+     because(BUG, mark("You name the bug."), "b", {
          "a": mark("Look at save_effect: what does it write to first, and what does os.replace do?"),
          "c": mark("Suppose the tool never fails. Is the incident impossible then?"),
          "d": mark("Written once a response, what would the ledger know after a crash in the middle of it?")}),
-     because("consequence", mark("You say what follows from it at a resume."), "c", {
+     because(CONSEQUENCE, mark("You say what follows from it at a resume."), "c", {
          "a": mark("What does reconcile do first, and what does it find?"),
          "b": mark("reconcile looks for the id. Does it look at the result as well?"),
          "d": mark("The resume answers the open call with what the ledger says. Which reason would the model have to ask again?")}),
@@ -95,7 +114,10 @@ EXERCISE = code_exercise(
                                 mark("Set os.environ[\"CRASH_AFTER\"] to \"between\", call run_tool_uses in a try with except SimulatedCrash, then look into load_effects.")],
         "proof-fails": [mark("Run the test yourself, in a cell below, and read which assert fails."),
                         mark("A proof may rely only on what the functions promise: what is in the ledger, not how their code looks."),
-                        mark("Once the crash is over, does your test put the environment back, so that nothing else dies of it?")],
+                        mark("Once the crash is over, does your test put the environment back, so that nothing else dies of it?"),
+                        mark("Does it go by something that an earlier run of it has left, such as a file in a place of its own?")],
         "proof-blind": [mark("What does the wrong order leave behind that the right one does not?"),
+                        mark("Crash and look are one story: the ledger to look at is the one on disk that the run which died has left, not a note of which function was called."),
                         mark("After the crash: assert that load_effects has no entry under the call's id.")],
-    })
+    },
+    questions=(BUG, CONSEQUENCE))

@@ -4,18 +4,7 @@ import json
 import os
 from pathlib import Path
 
-# This loop worked for months. Two failures wait in it; what does each lead to?
-# in place: save_checkpoint writes straight over the only copy. Killed in the middle of the write …
-#   a  … the next save mends the file
-#   b  … the file is cut off, the old state is overwritten, and there is nothing to resume from
-#   c  … the operating system keeps the old content until the file is closed
-#   d  … the file grows larger with every save
-# only b: the state is saved only when a turn is complete. Killed while a tool runs …
-#   a  … the tool's result is missing in the file, but its name is there
-#   b  … the file is torn
-#   c  … a resume sees the state before the call: that a tool was named, and perhaps ran, has left no trace
-#   d  … nothing is lost, since the turn was not complete
-BECAUSE = {"in place": "b", "only b": "c"}  # a letter each
+BECAUSE = {"in place": "b", "only b": "c"}  # a letter for each question; they stand above this cell, and course check prints them
 
 
 FIELDS = {"task": str, "turns": int, "tokensUsed": int, "messages": list, "pendingToolUse": (dict, type(None))}

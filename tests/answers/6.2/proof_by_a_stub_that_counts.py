@@ -1,4 +1,4 @@
-# fails: proof "raised nothing while it ran"
+# fails: proof "raised nothing in run_tool_uses"
 # exercise 6.2
 import json
 import os
@@ -6,17 +6,7 @@ import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
-# bug: what is wrong in run_tool_uses below?
-#   a  save_effect does not use a temp file
-#   b  the entry is written before the tool has returned, so there is no result to write yet
-#   c  it does not catch the errors of the tool
-#   d  the ledger is written once a call, where once a response would do
-# consequence: killed between the two lines, what does a resume make of it?
-#   a  it runs the call a second time, since the ledger can't be trusted
-#   b  it refuses the ledger, since null is no result
-#   c  it finds the entry and takes a call for done that never ran
-#   d  nothing: the model asks for the call again
-BECAUSE = {"bug": "b", "consequence": "c"}  # a letter each
+BECAUSE = {"bug": "b", "consequence": "c"}  # a letter for each question; they stand above this cell, and course check prints them
 
 
 class SimulatedCrash(BaseException):

@@ -1,0 +1,66 @@
+# exercise 6.2
+import json
+import os
+import tempfile
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+from unittest.mock import patch
+
+BECAUSE = {"bug": "b", "consequence": "c"}  # a letter for each question; they stand above this cell, and course check prints them
+
+
+class SimulatedCrash(BaseException):
+    """The process dies here. A BaseException, so that no except Exception survives it."""
+
+
+def crash_point(label):
+    """Die here, if the environment says CRASH_AFTER=label."""
+    if os.environ.get("CRASH_AFTER") == label:
+        raise SimulatedCrash(label)
+
+
+def load_effects(path):
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+
+
+def save_effect(path, tool_use_id, entry):
+    """Add one entry to the ledger, atomically."""
+    temp = f"{path}.tmp"
+    Path(temp).write_text(json.dumps({**load_effects(path), tool_use_id: entry}), encoding="utf-8")
+    os.replace(temp, path)
+
+
+def as_text(value):
+    """A result as the API takes it in content: text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def run_tool_uses(content, tools, *, effects_path, approve=None):
+    """Answer each tool_use block. Put its two steps in order, with crash_point("between") between them."""
+    results = []
+    for block in content:
+        if block["type"] == "tool_use":
+            output = tools[block["name"]](block["input"])
+            crash_point("between")
+            save_effect(effects_path, block["id"], {"name": block["name"], "result": output, "at": datetime.now(timezone.utc).isoformat()})
+            results.append({"type": "tool_result", "tool_use_id": block["id"], "content": as_text(output)})
+    return results
+
+
+def test_killed_between_them_the_tool_has_run_and_the_ledger_does_not_know():
+    ran, ledger = [], Path("effects.json")
+    call = {"type": "tool_use", "id": "toolu_9", "name": "send_email", "input": {"to": "ada"}}
+    with patch.dict(os.environ, CRASH_AFTER="between"), suppress(SimulatedCrash):
+        run_tool_uses([call], {"send_email": ran.append}, effects_path=ledger)
+        assert False, "it lived"
+    assert ran == [{"to": "ada"}] and call["id"] not in load_effects(ledger)
+
+
+def test_a_run_without_a_crash_has_its_entry():
+    call = {"type": "tool_use", "id": "toolu_9", "name": "send_email", "input": {"to": "ada"}}
+    run_tool_uses([call], {"send_email": lambda input: "sent"}, effects_path=Path("effects.json"))
+    assert load_effects("effects.json")["toolu_9"]["result"] == "sent"
