@@ -4,11 +4,13 @@ The core (storage, checkpoint, ledger, tools, agent, resume, moments) is what th
 teach, under the lessons' own names. It needs nothing but Python.
 """
 from .agent import run_agent
-from .branches import effects_since, fork_from, go_back_to, load_latest, rewind_to
+from .branches import fork_from, go_back_to
 from .checkpoint import load_checkpoint, save_checkpoint
 from .ledger import load_effects, save_effect, save_effects
 from .moments import Run, SimulatedCrash, crash_point
 from .resume import reconcile
+from .scenes import load_latest, rewind_to
+from .standing import effects_since
 from .tools import Tool, run_tool_uses
 
 __all__ = [

@@ -11,10 +11,11 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
+from . import checkpoint
 from .agent import MAX_TURNS, run_agent
 from .errors import CourseError
 from .guard import owning, preflight
-from .keeping import WAYS
+from .keeping import WAYS, way_of
 from .log import plain, print_line
 from .model import explain, live_client
 from .moments import Run, SimulatedCrash, as_text, parse_crash_after, utc_now
@@ -67,7 +68,7 @@ def _parser():
                      epilog="CRASH_AFTER=LABEL:N in the environment kills it at the N-th time LABEL happens.")
     parser.add_argument("--resume", action="store_true", help="go on from checkpoint.json instead of starting anew")
     parser.add_argument("--dir", type=Path, default=Path(), help="where the files live (default: the current folder)")
-    parser.add_argument("--keep", choices=WAYS, default="file", help="what becomes of earlier saves: one file, a file each or a line each in a history (default: %(default)s)")
+    parser.add_argument("--keep", choices=WAYS, help="what becomes of earlier saves: one file (the default), a file each or a line each in a history; a resume goes on as the run was begun")
     parser.add_argument("--attempts", type=_count, metavar="N", help="for a restart that nobody watches: give up after N resumes in a row without progress")
     parser.add_argument("--max-turns", type=_count, default=MAX_TURNS, metavar="N", help="pause when this many turns are used (default: %(default)s)")
     parser.add_argument("--live", action="store_true", help="ask the real API; needs ANTHROPIC_API_KEY")
@@ -84,6 +85,7 @@ def _work(options):
     folder, scenario = options.dir, SALES_REPORT
     if os.path.isfile(folder):
         raise CourseError(f"--dir {folder} is a file, not a folder; choose another one.")
+    _check_way(options)
     client = live_client() if options.live else scenario.client(folder)
     if not options.resume:
         _make(folder)
@@ -92,7 +94,15 @@ def _work(options):
             preflight(folder)
             scenario.lay_out(folder)
         return run_agent(client, scenario.task, scenario.tools(folder), folder=folder, resume=options.resume,
-                         max_turns=options.max_turns, keep=options.keep, attempts=options.attempts)
+                         max_turns=options.max_turns, keep=options.keep or "file", attempts=options.attempts)
+
+
+def _check_way(options):
+    # Where nothing is saved yet there is nothing to resume, and that is said instead.
+    way = way_of(options.dir)
+    if options.resume and options.keep not in (None, way) and (way != "file" or os.path.exists(options.dir / checkpoint.FILE)):
+        raise CourseError(f"This run keeps its saves as --keep {way} does, and a resume can't change that to {options.keep}; "
+                          "resume it without --keep, or start over without --resume.")
 
 
 def _clock():

@@ -9,16 +9,18 @@ Left out: several calls a turn (the first one runs, the others are told so).
 """
 from pathlib import Path
 
-from . import branches, checkpoint, history, ledger
+from . import checkpoint, history, ledger
 from .checkpoint import is_finished, opening, save_checkpoint
 from .errors import CourseError
 from .guard import fingerprint, fresh_start, owning
 from .keeping import keeping, way_of
 from .ledger import IdClash, find, known_effects
 from .moments import crash_point, current, part
+from .places import home_of
 from .resume import close_turn, take_up
+from .standing import similar_effects
 from .stops import final_text, tool_calls
-from .tools import definitions, run_tool_uses
+from .tools import definitions, only_answer, run_tool_uses
 from .transcript import lone_surrogates
 
 MODEL = "claude-sonnet-5-5"  # the one place that names it
@@ -54,8 +56,8 @@ def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TU
             scene = {**opening(task), "fingerprint": fingerprint(MODEL, tools)}
             if way != "file":
                 id = run.family = run.new_id()
-                scene["lineage"] = {"family": id, "run": id, "root": folder.absolute().name}
-        run.similar = lambda call: branches.similar_effects(call, folder=folder, tools=tools) if run.family else []
+                scene["lineage"] = {"family": id, "run": id, "root": home_of(folder).name}
+        run.similar = lambda call: similar_effects(call, folder=folder, tools=tools) if run.family else []
         text = _loop(client, scene, tools, path, effects_path, max_turns)
         if way == "history":
             history.write_files(folder)
@@ -97,7 +99,7 @@ def _run_turn(scene, call, path, tools, effects_path):
     part(save_checkpoint)(path, scene)  # Point A
     results = part(run_tool_uses)(
         [call], tools, effects_path=effects_path, approve=current().approve)
-    close_turn(scene, results[0])
+    close_turn(scene, only_answer(results, call))
     part(save_checkpoint)(path, scene)  # Point B
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from .checkpoint import CheckpointMissing, check_shape, is_message
 from .errors import CourseError
-from .places import pick
+from .places import home_of, pick
 from .storage import StorageError, append, check_ordinary, cut, reason
 from .values import as_content, encode_line
 
@@ -125,7 +125,7 @@ def read(folder, *, until=None, length=None):
 
     Raises HistoryError, which names a damaged line, or CheckpointMissing.
     """
-    home, timeline = Path(folder).absolute(), Timeline()
+    home, timeline = home_of(folder), Timeline()
     for parent, link, child in _origins(home):
         timeline = _shared(parent, link, child, timeline)
     return _open(home, timeline, until, length)
@@ -287,10 +287,13 @@ def _take(book, lines):
 
 
 def _check_tail(book, behind):
-    """Raise HistoryError unless what is behind the whole lines may be what a crash left: one line, or an answer that was not synced yet and one more."""
+    """Raise HistoryError unless what is behind the whole lines may be what a crash left: one line, or an answer that was not synced yet and one more.
+
+    That one is never an effect or a rewind: before these the answer has been synced.
+    """
     rest = behind.split(b"\n", 3)
     follow = [line for line in rest[1:] if line]
-    if follow and not (len(follow) == 1 and book.last == "effect" and not follow[0].startswith(b'{"effect"')):
+    if follow and not (len(follow) == 1 and book.last == "effect" and not follow[0].startswith((b'{"effect"', _REWIND))):
         raise HistoryError(f"Line {book.lines + 1} of {FILE} is damaged, and more follow, so this was no crash; "
                            "nothing was changed: take another copy of the file, or start over without --resume.")
 

@@ -55,7 +55,7 @@ def printing():
         if isinstance(error, BrokenPipeError):
             raise
         discard_output()
-        raise CourseError(tr("What this command has to say can't be written there: {why}.", why=error.strerror or error)) from error
+        raise CourseError(tr("What this command has to say can't be written to its output: {why}.", why=error.strerror or error)) from error
 
 
 def discard_output():
@@ -225,7 +225,7 @@ def check(args):
         found = catalogue.check(args.exercise, text_of(args.file))
     except CourseError as error:
         return complain(error, 2)
-    say(feedback.as_text(found))
+    say(feedback.as_text(found), *(feedback.asked(catalogue.exercise(args.exercise)) if found.outcome == report.NOT_ATTEMPTED else []))
     return {report.CORRECT: 0, report.UNCHECKED: 2}.get(found.outcome, 1)
 
 
@@ -244,11 +244,11 @@ def hint(args):
 
 
 def reset(args):
-    from course_lib.grading import catalogue
+    from course_lib.grading import catalogue, feedback
     starter = catalogue.starter_text(args.exercise)
     written = begin_anew(Path(args.file), starter) if args.file else []
     catalogue.reset(args.exercise)
-    say(tr("{exercise} is as if you had never tried it.", exercise=args.exercise), *written)
+    say(tr("{exercise} is as if you had never tried it.", exercise=args.exercise), *written, *feedback.asked(catalogue.exercise(args.exercise)))
 
 
 def begin_anew(file, starter):

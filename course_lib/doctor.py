@@ -70,6 +70,8 @@ def visit(path, out=None):
     for breach in diagnosis.breaches:
         _print(f"  {_place(breach)} {breach['rule']}: {shorten(breach['text'])}")
     if not diagnosis.breaches:
+        if out is not None:
+            _print(tr("There is nothing to mend, so nothing was written."))
         return 0
     left = breaches_of(mended)
     _print(trn("What mends it ({n} change):", "What mends it ({n} changes):", len(changes)) if changes else

@@ -18,8 +18,8 @@ from .book import FILE, VERSION, Book, HistoryError, add, line_of, news_of, pare
 from .checkpoint import CheckpointMissing, check_shape, moment_of
 from .errors import CourseError
 from .moments import alert, current
-from .places import pick, place
-from .storage import append, cut, sweep, write_atomic
+from .places import home_of, pick, place
+from .storage import append, cut, sweep, sync, write_atomic
 from .values import check, encode
 
 
@@ -100,15 +100,24 @@ def effects(folder):
 
 def set_back(folder, turn, point, scene):
     """Let the branch go on from that save with scene; every line stays. Killed at any instant, it did or it did not. Raises StorageError."""
-    book = _book(Path(folder) / FILE)
+    path, known = home_of(folder) / FILE, current().books
+    if path in known and not _is_as_read(known[path], path):  # another run has gone on meanwhile, and has ended
+        known.clear()
+    book = _book(path)
     there = Book(timeline=book.timeline.back_to(pick(book.timeline.places(), turn, point, folder)), effects=book.effects)
+    sync(path)  # an answer may not be on disk yet; what stands before a rewind has to be
     add(book, {"rewind": [turn, point], "save": place(scene)[1], **news_of(there, scene)}, "rewind")
-    trim(book)
+    write_files(folder)
+
+
+def left_at(folder, turn):
+    """What to call the timeline in which a rewind has left that turn; None if there is none."""
+    return "an earlier timeline" if any(turn == saved for timeline in _look(folder).left for saved, _ in timeline.places()) else None
 
 
 def forks_of(folder):
     """The folders of branches that begin in this folder's history, and share its lines."""
-    folder = Path(folder).absolute()
+    folder = home_of(folder)
     if not (folder / FILE).exists():
         return []
     found = {other: parent_of(other) for other in sorted(folder.parent.iterdir()) if other != folder and other.is_dir()}
@@ -141,7 +150,7 @@ def _book(path):
     """The history beside path, to write to: a run reads it once and then knows it."""
     known = current().books
     if path not in known:
-        book = _opened(Path(path).absolute().with_name(FILE), known)
+        book = _opened(home_of(path).with_name(FILE), known)
         known[path] = known[book.path] = book
     return known[path]
 
@@ -160,7 +169,7 @@ def _opened(path, known):
 
 def _look(folder, until=None):
     """The history of a folder, to read: what this run knows of it, if nobody else has written since. until: as in read."""
-    path, known = Path(folder).absolute() / FILE, current().books
+    path, known = home_of(folder) / FILE, current().books
     if path in known and _is_as_read(known[path], path):
         return known[path]
     stamp = _stamp(path)

@@ -1,10 +1,14 @@
 """Which way a folder keeps its saves: in one file, a file a save, or a line a save."""
+import json
 import os
 from contextlib import contextmanager
+from pathlib import Path
 
-from . import history, turns
+from . import checkpoint, history, turns
 from .errors import CourseError
-from .moments import current
+from .moments import alert, current
+from .places import place
+from .storage import read_file
 
 WAYS = {"file": {}, "turns": turns.FUNCTIONS, "history": history.FUNCTIONS}
 
@@ -31,3 +35,25 @@ def keeping(way, **functions):
             yield run
         finally:
             run.functions = before
+
+
+def say_what_decides(folder):
+    """Say so where checkpoint.json beside a history is none of its saves: somebody has changed it, and the history decides.
+
+    Nothing is said of what is no sign of that: an older save, as a crash leaves it there, one that a
+    rewind may have left behind, or one whose line may be what a crash has cut off.
+    """
+    try:
+        data, lines = (read_file(Path(folder) / name) for name in (checkpoint.FILE, history.FILE))
+        if b'\n{"rewind"' in lines or not lines.rstrip(b"\0").endswith(b"\n"):
+            return
+    except OSError:  # it is not there, or can't be looked at
+        return
+    try:
+        scene = json.loads(data)
+        is_ours = history.load(folder, *place(scene)) == scene
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, CourseError):
+        is_ours = False
+    if not is_ours:
+        alert(f"[history] {checkpoint.FILE} is none of the saves in {history.FILE}; the history decides, so that file is not looked at, "
+              "and is written over at the end of the run.")

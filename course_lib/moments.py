@@ -91,7 +91,7 @@ class Run:
         self.owned = set()  # the locks it holds
         self.unlocked = None  # why the folder could not be locked
         self.family = None  # what the branches of one origin have in common; goes into each ledger entry
-        self.similar = lambda call: []  # effects of other branches and timelines that look like a call (branches.py)
+        self.similar = lambda call: []  # effects of other branches and timelines that look like a call (standing.py)
         self.turn = 0  # the turn under way
         self.approve = None  # who answers at the approval gate, as run_tool_uses takes it
         self.key = None  # the idempotency key of the call under way, where the outside is to be given one

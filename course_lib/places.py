@@ -1,4 +1,5 @@
-"""Where in a run a save stands: (turn, point), such as (14, "B"). (lesson 5)"""
+"""Where in a run a save stands: (turn, point), such as (14, "B"); and which folder a branch is. (lesson 5)"""
+import os
 from pathlib import Path
 
 from .checkpoint import moment_of
@@ -9,6 +10,11 @@ _POINTS = {"save-a": "A", "save-b": "B", "final-save": "final"}
 
 class NoSuchTurn(CourseError):
     """The turn, or its Point A or B, was never saved in this branch."""
+
+
+def home_of(folder):
+    """The folder of a branch as a whole path, so that it has a name: also of "." and ".."."""
+    return Path(os.path.abspath(folder))
 
 
 def place(checkpoint):
@@ -22,4 +28,4 @@ def pick(places, turn, point, folder):
         if places[index][0] == turn and (places[index][1] == point if point else places[index][1] != "final"):
             return index
     there = f"it has turns {places[0][0]} to {places[-1][0]}" if places else "nothing is saved there yet"
-    raise NoSuchTurn(f"{f'Point {point} of turn' if point else 'Turn'} {turn} was never saved in {Path(folder).absolute().name}: {there}.")
+    raise NoSuchTurn(f"{f'Point {point} of turn' if point else 'Turn'} {str(turn):.20} was never saved in {home_of(folder).name}: {there}.")

@@ -4,7 +4,7 @@ The lessons' own programs write their files in different orders; all are read. W
 up a conversation the API would refuse is found here, before anything runs. (lessons 2, 3, 6)
 """
 from .checkpoint import FILE, START_OVER, NotACheckpoint, is_finished
-from .transcript import check_transcript
+from .transcript import NAMED, check_transcript
 from .values import same
 
 
@@ -35,10 +35,10 @@ def _rebuild_turn(scene, name, advice):
 
 def _check_conversation(scene, name, advice):
     # What is saved is always the start of something the API accepts; the one thing that may be
-    # missing is the answer to the pending call.
+    # missing is the answer to the pending call. Ids and names are as the run's own model gave them.
     last, pending = len(scene["messages"]) - 1, scene["pendingToolUse"] is not None
     breaches = [breach for breach in check_transcript(scene["messages"], ends_with_user=not pending and not is_finished(scene))
-                if not (pending and breach["rule"] == "unanswered" and breach["where"].startswith(f"messages.{last}"))]
+                if breach["rule"] not in NAMED and not (pending and breach["rule"] == "unanswered" and breach["where"].startswith(f"messages.{last}"))]
     if breaches:
         raise NotACheckpoint(f"{name} holds a conversation the API refuses ({breaches[0]['text'].rstrip('.')}); {advice}.")
 

@@ -3,17 +3,18 @@
 What is missing is said to be missing: a call without a result gets an error that says so, never
 a success. What stands in a wrong place is moved, or told as text that the model can still read.
 
-Left out, since only a person can decide it: malformed blocks, unknown roles, half a surrogate
-pair in what the model said. They stay as they are, and check_transcript and lone_surrogates
+Left out, since only a person can decide it: malformed blocks, unknown roles, names that no tool
+can have, half a surrogate pair in what the model said. They stay as they are, and check_transcript and lone_surrogates
 still name them.
 """
 import re
 
-from .transcript import ids_in, lone_surrogates, printable, role_of, typed_blocks
+from .transcript import IN_RESULTS, ids_in, is_id, lone_surrogates, printable, role_of, typed_blocks
 from .values import as_content
 from .words import mark, tr
 
 EMPTY = "(empty)"
+ERROR = "[Output of a tool that failed. It holds more than text, which the API takes in no result that is marked as an error, so this line is the mark.]"
 BEGINS = "(The record begins here; what was said before is not in it.)"
 LONE = "lone-surrogate"  # a rule beside those of check_transcript
 _UNKNOWN = ("No result on record; state unknown: nothing in this conversation says whether this {name} ran or what came of it.{claimed} "
@@ -26,6 +27,10 @@ _SPARE = {  # why a result answers no call -> the rule it breaks, what its text 
               mark("{name} ({id}) had a result already; the first one stays, and this one became a text.")),
     "unclear": ("single-result", "names {id}, which several calls of one turn shared, so whose it is can't be told",
                 mark("Several calls of one turn share {id}, and not each has one result, so this one became a text.")),
+}
+_RENAMED = {  # why a call has a new id -> what the change says
+    "unique-id": mark("An earlier call has the id {id}; this {name} has {new} now, and so has its result."),
+    "id-pattern": mark("The id {id} has characters that the API does not take; this {name} has {new} now, and so has its result."),
 }
 
 
@@ -74,10 +79,33 @@ def _mend_block(block, where, role, changes, told):
     if kind == "text" and isinstance(block.get("text"), str):
         field, new = "text", _mend_text(block["text"], where, f"{where}.text", role, changes)
     elif kind == "tool_result" and "content" in block:
+        block = _mend_inside(block, where, changes)
         field, new = "content", _mend_characters(block["content"], f"{where}.content", block.get("tool_use_id"), changes)
     else:
         return block
     return block if new is block[field] else {**block, field: new}
+
+
+def _mend_inside(result, where, changes):
+    """The result with blocks in it that a result may hold, and with text alone where it is an error."""
+    content, call_id = result["content"], result.get("tool_use_id")
+    if not isinstance(content, list):
+        return result
+    new = [_mend_inner(block, f"{where}.content.{i}", call_id, changes) for i, block in enumerate(content)]
+    mended = result if all(map(_is, new, content)) else {**result, "content": new}
+    if result.get("is_error") is True and any(block["type"] in IN_RESULTS and block["type"] != "text" for _, block in typed_blocks(mended)):
+        _note(changes, where, call_id, "error-text", tr("An error may hold nothing but text, so a line that says it is one took the place of the mark."))
+        mended = {key: value for key, value in mended.items() if key != "is_error"} | {"content": [_text(ERROR), *new]}
+    return mended
+
+
+def _mend_inner(block, where, call_id, changes):
+    kind = block.get("type") if isinstance(block, dict) else None
+    text = _text_of(block) if isinstance(kind, str) and kind not in IN_RESULTS else None
+    if text is None:
+        return block
+    _note(changes, where, call_id, "result-block", tr("A result can't hold a block of type {kind}, so it became a text that holds it.", kind=kind))
+    return _text(f"[A {kind} block stood here, in a result, where the API takes none: {text}]")
 
 
 def _mend_text(text, where, inside, role, changes):
@@ -158,15 +186,19 @@ class _Pairs:
         return groups
 
     def _new_ids(self):
-        """A new id for each call whose id an earlier call has."""
+        """A new id for each call whose id an earlier call has, or that has one the API does not take."""
         ids = {place: self._block(place)["id"] for places in self.calls for place in places}
-        taken, uses, new_ids = self.told.union(ids.values()), {}, {}
+        taken, kept, last, new_ids = self.told.union(ids.values()), set(), {}, {}
         for place, call_id in ids.items():
-            uses[call_id] = uses.get(call_id, 0) + 1
-            while uses[call_id] > 1 and f"{call_id}_{uses[call_id]}" in taken:
-                uses[call_id] += 1
-            if uses[call_id] > 1:
-                new_ids[place] = f"{call_id}_{uses[call_id]}"
+            if is_id(call_id) and call_id not in kept:
+                kept.add(call_id)
+                continue
+            stem = new = re.sub(r"[^a-zA-Z0-9_-]", "_", call_id) or "call"
+            while new in taken:
+                last[stem] = last.get(stem, 1) + 1
+                new = f"{stem}_{last[stem]}"
+            taken.add(new)
+            new_ids[place] = new
         return new_ids
 
     def in_order(self):
@@ -242,7 +274,8 @@ class _Pairs:
         blocks = list(message["content"])
         for place, call_id in new.items():
             block = blocks[place[1]]
-            self._note(place, "unique-id", tr("An earlier call has the id {id}; this {name} has {new} now, and so has its result.", id=block["id"], name=_name(block), new=call_id))
+            rule = "unique-id" if is_id(block["id"]) else "id-pattern"
+            self._note(place, rule, tr(_RENAMED[rule], id=block["id"], name=_name(block), new=call_id))
             blocks[place[1]] = {**block, "id": call_id}
         return {**message, "content": blocks}
 

@@ -10,11 +10,11 @@ from . import checkpoint, ledger
 from .checkpoint import is_finished, lineage_of, load_checkpoint, save_checkpoint
 from .errors import CourseError
 from .guard import check_fingerprint, count_attempt, preflight, sweep_all
-from .keeping import way_of
+from .keeping import say_what_decides, way_of
 from .ledger import LedgerError, find, known_effects, load_effects, set_aside, was_set_aside
 from .moments import alert, current, part, remark
 from .reopen import reopen
-from .tools import perform, record, result, run_tool_uses, says
+from .tools import UNKNOWN, is_answer, only_answer, perform, record, result, run_tool_uses, says
 from .values import as_content, storable
 
 
@@ -52,7 +52,10 @@ def take_up(folder, tools, *, model=None, task=None, attempts=None):
     """
     path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
     scene = part(load_checkpoint)(path)
-    reopen(scene, kept=way_of(folder) != "file")
+    way = way_of(folder)
+    reopen(scene, kept=way != "file")
+    if way == "history":
+        say_what_decides(folder)
     run, pending = current(), scene["pendingToolUse"]
     run.family = lineage_of(scene).get("family")
     run.turn = scene["turns"]
@@ -63,7 +66,7 @@ def take_up(folder, tools, *, model=None, task=None, attempts=None):
     count_attempt(folder, scene, attempts)
     preflight(folder)
     sweep_all(folder)
-    _open_ledger(effects_path)
+    open_ledger(effects_path)
     run.reconciling = True
     answer = part(reconcile)(scene, tools, effects_path=effects_path)
     if pending is not None:
@@ -88,9 +91,18 @@ def close_turn(scene, answer):
     scene["pendingToolUse"] = None
 
 
+def open_ledger(effects_path):
+    """Move a broken ledger aside, loudly: it must not block what comes next, and must not pass for an empty one either."""
+    try:
+        part(load_effects)(effects_path)
+    except LedgerError as error:
+        moved = set_aside(effects_path)
+        alert(f"[ledger set aside] {error} It is kept as {moved.name}; what it knew counts as unknown.")
+
+
 def _check_answer(answer, call):
     # Somebody's own reconcile may stand in; what it gives must be the answer to the pending call.
-    if type(answer) is not dict or answer.get("type") != "tool_result" or answer.get("tool_use_id") != call["id"]:
+    if not is_answer(answer, call):
         raise CourseError(f"reconcile gave no tool_result for the pending {call['name']} ({call['id']}) but {answer!r:.100}; "
                           "whatever is known, each call needs its answer.")
 
@@ -110,10 +122,10 @@ def _ask_the_world(call, tools, effects_path):
     if happened is False:
         _verdict(call, "verified-not-done")  # so it runs now; a person who has to be asked is asked anew
         block = {"type": "tool_use", **call}
-        return part(run_tool_uses)(
-            [block], tools, effects_path=effects_path, approve=current().approve)[0]
+        return only_answer(part(run_tool_uses)(
+            [block], tools, effects_path=effects_path, approve=current().approve), call)
     _verdict(call, "unknown")
-    return result(call, f"State unknown: the program died around this {call['name']}, nothing on record "
+    return result(call, f"{UNKNOWN}: the program died around this {call['name']}, nothing on record "
                         "says whether it took effect, and it was not run a second time. "
                         "Find out before you rely on it or repeat it.", is_error=True)
 
@@ -126,12 +138,3 @@ def _verified(tool, call):
     except (Exception, SystemExit) as error:
         alert(f"[verify failed] tool_use_id={call['id']} name={call['name']}: {storable(error)['text']}")
         return None
-
-
-def _open_ledger(effects_path):
-    # A broken ledger must not block the resume, and must not pass for an empty one either.
-    try:
-        part(load_effects)(effects_path)
-    except LedgerError as error:
-        moved = set_aside(effects_path)
-        alert(f"[ledger set aside] {error} It is kept as {moved.name}; what it knew counts as unknown.")

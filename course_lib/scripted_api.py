@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 
 from .errors import CourseError
-from .transcript import check_transcript, lone_surrogates
+from .transcript import check_transcript, ids_in, lone_surrogates, role_of
 
 _CANNOT_CONFIRM = ('I can\'t confirm that {} did its work: its result is an error, "{}". '
                    "Please check what really happened, and tell me how to go on.")
@@ -35,6 +35,7 @@ class ScriptedAPI:
     def __init__(self, script, *, log=None):
         self.script = script
         self.log = _Log(log)
+        self._sound = _Sound()
 
     def answer(self, request):
         """Answer the body of one POST to /v1/messages: ``(200, message)`` or ``(400, error)``.
@@ -47,8 +48,8 @@ class ScriptedAPI:
         if problem:
             turn, status, body = None, 400, _error(problem, number=len(past) + 1)
         else:
-            turn = sum(message["role"] == "assistant" for message in messages)
-            asked = sum(record["status"] == 200 and record["turn"] == turn for record in past)
+            turn = self._sound.turns
+            asked = [(record["status"], record["turn"]) for record in past].count((200, turn))
             status, body = 200, self._message(request, turn, suffix=f"_{asked + 1}" if asked else "")
         # The record comes before the answer: a client killed in between has asked all the same.
         self.log.append({"turn": turn, "status": status, "messages": len(messages) if isinstance(messages, list) else None})
@@ -66,7 +67,7 @@ class ScriptedAPI:
         return {
             "id": f"msg_{turn + 1:02}{suffix}", "type": "message", "role": "assistant", "model": request["model"],
             "content": content, "stop_reason": planned["stop_reason"], "stop_sequence": None,
-            "usage": {"input_tokens": _tokens(request["messages"]), "output_tokens": _tokens(content)},
+            "usage": {"input_tokens": _tokens(self._sound.size), "output_tokens": _tokens(_size(content))},
         }
 
     def _turn(self, before, turn):
@@ -81,15 +82,22 @@ class ScriptedAPI:
         for key in ("model", "max_tokens", "messages"):
             if key not in request:
                 return f"{key}: Field required"
-        broken = lone_surrogates(request["messages"])
+        messages = request["messages"]
+        if not self._sound.begins(messages):
+            self._sound = _Sound()
+        known = len(self._sound.messages)
+        broken = lone_surrogates(dict(enumerate(messages[known:], known)) if known else messages)  # a dict, so that positions stay what they are
         if broken:
             return f"The request body is not valid JSON: no low surrogate in string: {broken[0]}"
-        breaches = check_transcript(request["messages"])
-        return breaches[0]["text"] if breaches else self._changed_thinking(request["messages"])
+        breaches = check_transcript(messages, start=self._sound.start, used=self._sound.ids)
+        problem = breaches[0]["text"] if breaches else self._changed_thinking(messages)
+        if not problem:
+            self._sound.take(messages)
+        return problem
 
     def _changed_thinking(self, messages):
-        turn = 0
-        for number, message in enumerate(messages):
+        start, turn = self._sound.start, max(self._sound.turns - 1, 0)
+        for number, message in enumerate(messages[start:], start):
             if message["role"] != "assistant":
                 continue
             planned = self._turn(messages[max(number - 2, 0):number], turn)
@@ -102,21 +110,51 @@ class ScriptedAPI:
         return None
 
 
+class _Sound:
+    """The last conversation with nothing to refuse in it: of one that goes on with it, only what is new needs a look.
+
+    Whether one does is asked of a copy: the list may be the same object, and have been changed all the same.
+    start: the number of its last assistant message; turns: how many it has; ids: of the calls before
+    that one; size: in bytes of JSON.
+    """
+
+    def __init__(self):
+        self.messages, self.size, self.start, self.turns, self.ids = [], 1, 0, 0, set()
+
+    def begins(self, messages):
+        return isinstance(messages, list) and messages[:len(self.messages)] == self.messages
+
+    def take(self, messages):
+        """Go on to messages, which begin with these."""
+        new = messages[len(self.messages):]
+        self.size += sum(_size(message) + 1 for message in new)  # each but the last has a comma behind it, and there are two brackets
+        for number, message in enumerate(new, len(self.messages)):
+            if role_of(message) == "assistant":
+                self.ids.update(id for _, id in ids_in(messages[self.start], "assistant", "tool_use"))
+                self.start, self.turns = number, self.turns + 1
+        self.messages += json.loads(json.dumps(new))
+
+
 class _Log:
     """The requests so far: a list, or a file of JSON Lines that outlives the process."""
 
     def __init__(self, path):
         self.path = path and Path(path)
-        self.kept = []
+        self.kept, self.read = [], b""  # the records, and the lines of the file that they are
 
     def records(self):
         if self.path is None:
             return self.kept
         try:
-            lines = self.path.read_bytes().splitlines()
+            data = self.path.read_bytes()
         except FileNotFoundError:
-            return []
-        return [record for record in map(_read_record, lines) if isinstance(record, dict)]
+            data = b""
+        if not data.startswith(self.read):
+            self.kept, self.read = [], b""
+        whole = data.rfind(b"\n") + 1
+        self.kept += _read_records(data[len(self.read):whole])
+        self.read = data[:whole]
+        return self.kept + _read_records(data[whole:])
 
     def append(self, record):
         if self.path is None:
@@ -128,6 +166,10 @@ class _Log:
                 if file.read() != b"\n":  # a killed process left half a line: keep clear of it
                     file.write(b"\n")
             file.write(json.dumps(record).encode() + b"\n")
+
+
+def _read_records(data):
+    return [record for record in map(_read_record, data.splitlines()) if isinstance(record, dict)]
 
 
 def _read_record(line):
@@ -144,7 +186,7 @@ def _failed_call(messages):
     call = next((block for block in _blocks(messages[-2]) if block["type"] == "tool_use"), None)
     for block in _blocks(messages[-1]):
         if call and block["type"] == "tool_result" and block["tool_use_id"] == call["id"] and block.get("is_error"):
-            return call["name"], _text(block.get("content", ""))
+            return call["name"], _text(block.get("content", "")).removesuffix(".")
     return None
 
 
@@ -163,10 +205,14 @@ def _thinking(content):
     return {i: block for i, block in enumerate(content) if isinstance(block, dict) and block["type"] in _THINKING}
 
 
-def _tokens(value):
+def _size(value):
+    """The bytes of a value as JSON."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+
+
+def _tokens(size):
     """A stand-in for a tokenizer: about four bytes of JSON a token."""
-    data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    return max(1, len(data) // 4)
+    return max(1, size // 4)
 
 
 def _error(message, number):

@@ -88,6 +88,20 @@ def append(path, data, size, behind=0, *, moment, sync=True, **facts):
     return size + max(behind, len(data))
 
 
+def sync(path):
+    """Make durable what was added without it, where the run's level asks for that. Raises StorageError."""
+    if current().durability == "kill":
+        return
+    try:
+        fd = os.open(path, os.O_RDWR)
+        try:
+            _sync(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise StorageError(f"{path.name} could not be made durable: {reason(error)}; put that right and try again.") from error
+
+
 def cut(path, size):
     """Take away what is behind the good bytes of a file. Raises StorageError."""
     current().fence()

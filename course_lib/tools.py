@@ -9,9 +9,13 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .errors import CourseError
 from .ledger import find, known_effects, save_effect
 from .moments import alert, crash_point, current, part
 from .values import MARK, as_content, check, storable
+
+
+UNKNOWN = "State unknown"  # how the result of a call begins of which nobody knows whether it happened
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,19 @@ def run_tool_uses(content, tools, *, effects_path, approve=None):
     """
     calls = [block for block in content if block["type"] == "tool_use"]
     return [_answer(call, tools, effects_path, approve) for call in calls]
+
+
+def only_answer(results, call):
+    """The tool_result in what run_tool_uses gave for this one call; somebody's own may stand in and give anything. Raises CourseError."""
+    if type(results) is list and len(results) == 1 and is_answer(results[0], call):
+        return results[0]
+    raise CourseError(f"run_tool_uses gave {results!r:.100} for the call {call['name']} ({call['id']}); "
+                      "let it give a list with one tool_result for each call, under the call's own id.")
+
+
+def is_answer(block, call):
+    """Whether a block is a tool_result of this call."""
+    return type(block) is dict and block.get("type") == "tool_result" and block.get("tool_use_id") == call["id"]
 
 
 def perform(call, tools, *, effects_path):
@@ -112,8 +129,8 @@ def _answer(call, tools, effects_path, approve):
                       is_error=True)
     if says(tools[call["name"]], "high_impact"):
         for where, id, like in current().similar(call):
-            alert(f"[similar effect] {call['name']} ({call['id']}) looks like {like['name']} ({id}), which is on record in {where.name} "
-                  f"since {like.get('at')}: is this to happen once more?")
+            known = f"is on record in {where.name} since {like['at']}" if "at" in like else f"may have happened in {where.name}"
+            alert(f"[similar effect] {call['name']} ({call['id']}) looks like {like['name']} ({id}), which {known}: is this to happen once more?")
         if not (approve and approve(call["name"], copy.deepcopy(call["input"]))):
             return result(call, f"A person has to approve each {call['name']} and did not; "
                                 "it was not run.", is_error=True)

@@ -6,9 +6,11 @@ all results of a turn in one user message, as the API's documentation does, wher
 itself joins user messages that follow each other.
 
 Left out: mending a conversation; thinking blocks, as only the model knows what it sent;
-server tools, whose results the API adds itself; the insides of images and documents.
+server tools, whose results the API adds itself; the insides of images and documents; fields
+that don't belong where they are.
 """
 import json
+import re
 from contextlib import suppress
 
 _UNANSWERED = ("{message}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "
@@ -20,6 +22,10 @@ RULES = {  # short name -> what the API says of a breach
     "role": "{where}.role: Input should be 'user' or 'assistant'",
     "content": "{where}: all messages must have non-empty content except for the optional final assistant message",
     "field": "{where}.{field}: {problem}",
+    "id-pattern": "{where}.{field}: String should match pattern '^[a-zA-Z0-9_-]+$'",
+    "name-length": "{where}.tool_use.name: String should have at {bound}",
+    "result-block": "{where}.tool_result.content.{number}: Input tag '{kind}' found using 'type' does not match any of the expected tags: {expected}",
+    "error-text": "{where}.tool_result: all content must be type `text` if `is_error` is true",
     "empty-text": "messages: text content blocks must be non-empty",
     "blank-text": "messages: text content blocks must contain non-whitespace text",
     "tool_use-role": "{message}: `tool_use` blocks can only be in `assistant` messages",
@@ -33,19 +39,24 @@ RULES = {  # short name -> what the API says of a breach
     "single-result": "{where}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {id}",
     "ends-with-user": "This model does not support assistant message prefill. The conversation must end with a user message.",
 }
+NAMED = ("id-pattern", "name-length")  # rules on what the model itself has named: one of another provider keeps other rules, and takes it back
 _STRING = "Input should be a valid string"
 _FIELDS = {  # type of a block -> field -> (its types, what the API says otherwise); other blocks are left alone
     "text": {"text": (str, _STRING)},
     "tool_use": {"id": (str, _STRING), "name": (str, _STRING), "input": (dict, "Input should be a valid dictionary")},
     "tool_result": {"tool_use_id": (str, _STRING), "content": ((str, list), _STRING)},
 }
+_ID, _LONGEST_NAME = re.compile(r"[a-zA-Z0-9_-]+"), 200
+IN_RESULTS = ("browser_state", "document", "image", "search_result", "text", "tool_reference")  # the types of the blocks that a result may hold
 
 
-def check_transcript(messages, *, ends_with_user=True):
+def check_transcript(messages, *, ends_with_user=True, start=0, used=()):
     """List every breach of the API's rules for ``messages``; [] for a conversation it accepts.
 
     messages: any value at all; whatever it is, nothing is raised. ends_with_user=False leaves out
     the one rule that a finished conversation, which ends with the assistant, can't keep.
+    start: the number of an assistant message, where all before it is known to be accepted and only
+    the rest needs a look; used: the ids of the calls before it.
     Gives dicts: ``where`` ("messages.2.content.0"), ``id`` (the tool_use id, or None), ``rule``
     (a key of RULES) and ``text`` (the API's sentence). The first is what the API would answer.
     Source: the API's page "Handle tool calls", and the errors it answers with.
@@ -55,11 +66,11 @@ def check_transcript(messages, *, ends_with_user=True):
     if not messages:
         return [_breach("any-message", "messages")]
     found, last = [], len(messages) - 1
-    for number, message in enumerate(messages):  # as the API does: first the shapes, then the sense
+    for number, message in enumerate(messages[start:], start):  # as the API does: first the shapes, then the sense
         found += _check_message(f"messages.{number}", message, is_last=number == last)
     if role_of(messages[0]) == "assistant":
         found.append(_breach("first-user", "messages.0"))
-    found += _check_pairing(messages)
+    found += _check_pairing(messages, start, used)
     # A call left open at the end is one slip, and has been reported.
     if ends_with_user and role_of(messages[last]) == "assistant" and not ids_in(messages[last], "assistant", "tool_use"):
         found.append(_breach("ends-with-user", f"messages.{last}"))
@@ -109,26 +120,57 @@ def _check_block(where, role, block):
         return [_breach("object", where)]
     kind = block.get("type")
     if not isinstance(kind, str):
-        return [_breach("field", where, field="type", problem=_STRING if "type" in block else "Field required")]
+        return [_breach("field", where, field="type", problem=_no_string(block, "type"))]
     found = []
     for field, (types, problem) in _FIELDS.get(kind, {}).items():
         if field not in block and field != "content":  # a result may have none
             found.append(_breach("field", where, field=f"{kind}.{field}", problem="Field required"))
         elif field in block and not isinstance(block[field], types):
             found.append(_breach("field", where, field=f"{kind}.{field}", problem=problem))
+        elif field in ("id", "tool_use_id") and not is_id(block[field]):
+            found.append(_breach("id-pattern", where, block[field], field=f"{kind}.{field}"))
+        elif field == "name" and not 0 < len(block[field]) <= _LONGEST_NAME:
+            bound = f"most {_LONGEST_NAME} characters" if block[field] else "least 1 character"
+            found.append(_breach("name-length", where, _id(block), bound=bound))
+    if kind == "tool_result" and isinstance(block.get("content"), list):
+        found += _check_inside(where, block)
     if (kind, role) in (("tool_use", "user"), ("tool_result", "assistant")):
         found.append(_breach(f"{kind}-role", where, _id(block)))
     return found or (_check_text(where, block["text"]) if kind == "text" else [])
+
+
+def _check_inside(where, result):
+    """The blocks that a result holds."""
+    found, call_id, kinds = [], _id(result), set()
+    for number, block in enumerate(result["content"]):
+        inside, kind = f"tool_result.content.{number}", block.get("type") if isinstance(block, dict) else None
+        if not isinstance(block, dict):
+            found.append(_breach("field", where, call_id, field=inside, problem="Input should be an object"))
+        elif not isinstance(kind, str):
+            found.append(_breach("field", where, call_id, field=f"{inside}.type", problem=_no_string(block, "type")))
+        elif kind not in IN_RESULTS:
+            found.append(_breach("result-block", where, call_id, number=number, kind=kind, expected=", ".join(map(repr, IN_RESULTS))))
+        elif kind == "text" and not isinstance(block.get("text"), str):
+            found.append(_breach("field", where, call_id, field=f"{inside}.text.text", problem=_no_string(block, "text")))
+        else:
+            kinds.add(kind)
+    if result.get("is_error") is True and kinds - {"text"}:
+        found.append(_breach("error-text", where, call_id))
+    return found
+
+
+def _no_string(block, field):
+    return _STRING if field in block else "Field required"
 
 
 def _check_text(where, text):
     return [] if text.strip() else [_breach("blank-text" if text else "empty-text", where)]
 
 
-def _check_pairing(messages):
+def _check_pairing(messages, start, used):
     """Each call has an id of its own and one result, at the head of the very next message."""
-    found, known, answered, open_calls = [], set(), set(), {}
-    for number, message in enumerate([*messages, None]):  # the end closes a turn as any message does
+    found, known, answered, open_calls = [], set(used), set(), {}
+    for number, message in enumerate([*messages[start:], None], start):  # the end closes a turn as any message does
         position = f"messages.{number}.content."
         found += _check_answers(number, message, open_calls)
         if role_of(message) == "assistant":
@@ -177,6 +219,11 @@ def typed_blocks(message):
 def _id(block):
     call_id = block.get("id" if block["type"] == "tool_use" else "tool_use_id")
     return call_id if isinstance(call_id, str) else None
+
+
+def is_id(text):
+    """Whether a call may have this id."""
+    return _ID.fullmatch(text) is not None
 
 
 def role_of(message):

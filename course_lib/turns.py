@@ -14,12 +14,12 @@ from pathlib import Path
 from . import ledger
 from .checkpoint import CheckpointError, CheckpointMissing, check_shape, load_checkpoint as load_file, save_checkpoint as save_file
 from .errors import CourseError
-from .places import pick, place
+from .places import home_of, pick, place
 from .storage import StorageError, read_file, reason, sync_folder, write_atomic
 from .values import decode, encode
 
-FILE = re.compile(r"turn-(\d{3,})-(A|B|final)\.json")
-_ASIDE = re.compile(r"rewound-([1-9]\d*)")
+FILE = re.compile(r"turn-([0-9]{3}|[1-9][0-9]{3,})-(A|B|final)\.json")
+_ASIDE = re.compile(r"rewound-([1-9][0-9]*)")
 MOVING = "rewinding.json"  # a rewind under way: {"after": [turn, point], "into": "rewound-1", "scene": where to go on}
 
 
@@ -100,7 +100,7 @@ def finish_moving(folder):
     try:
         aside.mkdir(exist_ok=True)
         for save in _turn_files(folder):
-            if (save > plan["after"] or save == now) and not (aside / _name(*save)).exists():
+            if (save > plan["after"] or save >= now) and not (aside / _name(*save)).exists():
                 os.replace(folder / _name(*save), aside / _name(*save))
         sync_folder(aside)
         save_file(folder / _name(*now), plan["scene"])
@@ -113,6 +113,16 @@ def finish_moving(folder):
 def set_aside(folder):
     """The folders of the timelines that rewinds left, oldest first."""
     return sorted((Path(folder) / name for name in _names(folder) if _ASIDE.fullmatch(name)), key=lambda path: int(path.name[8:]))
+
+
+def left_at(folder, turn):
+    """The name of the folder in which a rewind has left that turn; None if there is none."""
+    return next((aside.name for aside in reversed(set_aside(folder)) if turn in (found for found, _ in _turn_files(aside))), None)
+
+
+def is_aside(folder):
+    """Whether a folder (a Path) is one that a rewind has moved turns to."""
+    return bool(_ASIDE.fullmatch(folder.name))
 
 
 def our_files(folder):
@@ -147,7 +157,7 @@ def _plan(folder):
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise StorageError(f"{Path(folder).absolute().name} could not be looked into: {reason(error)}; make it readable and try again.") from error
+        raise StorageError(f"{home_of(folder).name} could not be looked into: {reason(error)}; make it readable and try again.") from error
     except (ValueError, KeyError, TypeError, CourseError) as error:
         raise StorageError(f"{MOVING} in {Path(folder).name}, the plan of a rewind, can't be trusted ({error}); "
                            "remove it to go on as if there had been no rewind.") from error

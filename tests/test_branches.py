@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from course_lib import Run, SimulatedCrash, Tool, effects_since, fork_from, go_back_to, load_latest, rewind_to, run_agent
-from course_lib import branches, checkpoint, history, keeping, ledger, turns
+from course_lib import branches, checkpoint, family, history, keeping, ledger, scenes, turns
 from course_lib.book import line_of, sum_of
 from course_lib.errors import CourseError
+from course_lib.places import NoSuchTurn
 from course_lib.transcript import check_transcript
 from course_lib.values import encode
 from tests.helpers import Model, World, fail_at, on_disk, read, said, scene, text, told, use, write
@@ -86,14 +87,16 @@ def test_a_turn_means_its_last_point_and_either_point_can_be_named(done):
     assert load_latest(folder=home) == rewind_to(3, "final", folder=home)
 
 
-@pytest.mark.parametrize("turn, point, words", [(9, None, "Turn 9"), (0, None, "turns 1 to 3"), (2, "C", "Point C of turn 2")])
+@pytest.mark.parametrize("turn, point, words", [
+    (9, None, "Turn 9"), (0, None, "turns 1 to 3"), (2, "C", "'C' is no point of turn 2"), (2, "", "'' is no point"), (2, "final", "Point final of turn 2"),
+    ("3", None, "'3' is no turn"), (True, None, "True is no turn"), (3.0, None, "3.0 is no turn"), ([3], None, "is no turn"), (2, "A\n", "no point"), (10**300, None, "never saved")])
 def test_a_turn_that_is_not_there_is_refused_by_name(done, turn, point, words):
     home, _ = done
     before = on_disk(home.parent)
     for do in (rewind_to, go_back_to):
-        with pytest.raises(branches.NoSuchTurn, match=words):
+        with pytest.raises(NoSuchTurn, match=words):
             do(turn, point, folder=home)
-    with pytest.raises(branches.NoSuchTurn, match=words):
+    with pytest.raises(NoSuchTurn, match=words):
         fork_from(turn, "b", point, folder=home)
     assert on_disk(home.parent) == before
 
@@ -109,7 +112,7 @@ def test_where_nothing_is_kept_there_is_nothing_to_go_back_to(tmp_path):
 def test_a_rewind_that_only_reads_changes_no_byte(done):
     home, _ = done
     before = on_disk(home)
-    rewind_to(1, folder=home), load_latest(folder=home), effects_since(1, folder=home), branches.family(home)
+    rewind_to(1, folder=home), load_latest(folder=home), effects_since(1, folder=home), family.family(home)
     assert on_disk(home) == before
 
 
@@ -144,12 +147,12 @@ def test_the_ledger_only_grows(done):
 
 
 def effects_of(folder):
-    return branches._kept(folder).effects(folder)
+    return scenes.kept(folder).effects(folder)
 
 
 def test_nothing_of_the_left_timeline_is_lost(done, way):
     home, world = done
-    before = {place: rewind_to(*place, folder=home) for place in branches._kept(home).saves(home)}
+    before = {place: rewind_to(*place, folder=home) for place in scenes.kept(home).saves(home)}
     go_back_to(1, folder=home, tools=world.tools)
     go_back_to(1, "A", folder=home, tools=world.tools)
     if way == "turns":
@@ -253,17 +256,17 @@ def test_an_approval_of_the_parent_does_not_count_in_the_fork(home, way):
 def test_tokens_are_split_into_inherited_and_own(done):
     home, world = done  # Model: 11 tokens a request
     branch = fork_from(2, "b", folder=home)
-    assert branches.tokens(load_latest(folder=branch)) == {"inherited": 22, "own": 0}
+    assert family.tokens(load_latest(folder=branch)) == {"inherited": 22, "own": 0}
     start(branch, world, [LOOK], [NOTE], [text("b done")], resume=True)
-    assert branches.tokens(load_latest(folder=branch)) == {"inherited": 22, "own": 11}
-    assert branches.tokens(load_latest(folder=home)) == {"inherited": 0, "own": 44}
+    assert family.tokens(load_latest(folder=branch)) == {"inherited": 22, "own": 11}
+    assert family.tokens(load_latest(folder=home)) == {"inherited": 0, "own": 44}
 
 
 def test_a_fork_of_a_fork_belongs_to_the_family_too(done):
     home, world = done
     b = fork_from(2, "b", folder=home)
     c = fork_from(2, "c", folder=b)
-    assert c.name == "checkpoints-c" and list(branches.family(c)) == [home, b, c]
+    assert c.name == "checkpoints-c" and list(family.family(c)) == [home, b, c]
     assert load_latest(folder=c)["lineage"]["parent"]["folder"] == "checkpoints-b"
 
 
@@ -322,7 +325,7 @@ def test_a_fork_that_goes_back_before_its_fork_point_stays_the_branch_it_is(home
     mine = load_latest(folder=branch)["lineage"]
     now = go_back_to(1, folder=branch, tools=world.tools)
     assert now["lineage"]["run"] == mine["run"] and now["lineage"]["parent"]["turn"] == 1
-    assert branches.tokens(now) == {"inherited": 11, "own": 0} and list(branches.family(home)) == [home, branch]
+    assert family.tokens(now) == {"inherited": 11, "own": 0} and list(family.family(home)) == [home, branch]
 
 
 # --- what does not come back ---------------------------------------------------------------------
@@ -444,7 +447,7 @@ def test_whatever_runs_crashes_rewinds_and_forks_come_a_reload_is_what_was_live(
 
 
 def saves(folder):
-    return branches._kept(folder).saves(folder) if keeping.way_of(folder) != "file" else []
+    return scenes.kept(folder).saves(folder) if keeping.way_of(folder) != "file" else []
 
 
 # --- what a breaker found -----------------------------------------------------------------------------
@@ -546,3 +549,251 @@ def test_a_conversation_that_the_api_would_refuse_is_told_with_the_way_back(home
     start(home, World(), [LOOK], [text(""), NOTE], [text("done")], way=kept, crash=("after-save-a", 2))
     with pytest.raises(CourseError, match="go back to an earlier turn"):
         start(home, World(), [LOOK], resume=True)
+
+
+# --- what a rewind leaves standing is not forgotten by the next one -------------------------------------
+
+def note_of(scene):
+    assert check_transcript(scene["messages"]) == []
+    return scene["messages"][-1]["content"]
+
+
+def warnings_at_the_gate(folder, world, capsys, *turns_, **options):
+    """What a person is told before the next payment."""
+    capsys.readouterr()
+    with Run():
+        run_agent(Model(*turns_), "do it", world.tools, folder=folder, resume=True, **{"approve": yes, **options})
+    return [line for line in capsys.readouterr().err.splitlines() if line.startswith("[similar effect]")]
+
+
+AGAIN = ([LOOK], [use("u2", "pay", amount=100)], [text("done")])
+
+
+def test_a_call_that_a_crash_left_dangling_may_have_happened_and_the_rewind_says_so(home, way, capsys):
+    world = World()
+    start(home, world, way=way, crash=("after-tool", 3))  # paid, and nothing on record says so
+    standing = effects_since(1, folder=home)
+    assert [(effect["id"], str(effect["result"]).startswith("State unknown")) for effect in standing] == [("t2", False), ("t3", True)]
+    note = note_of(go_back_to(1, folder=home, tools=world.tools))
+    assert 'pay (t3) with {"amount": 100}, of which nobody knows whether it happened' in note and "soup" in note.split("pay")[0]
+    assert warnings_at_the_gate(home, world, capsys, *AGAIN) == [
+        "[similar effect] pay (u2) looks like pay (t3), which may have happened in checkpoints: is this to happen once more?"]
+
+
+def test_a_dangling_call_that_only_reads_is_nothing_that_stands(home, way):
+    world = World()
+    start(home, world, [NOTE], [LOOK], [text("done")], way=way, crash=("after-tool", 2))
+    assert note_count(go_back_to(1, folder=home, tools=world.tools)) == 0
+
+
+def note_count(scene):
+    return sum(message["role"] == "user" and type(message["content"]) is str and message["content"].startswith("This run was taken back") for message in scene["messages"])
+
+
+def test_what_one_rewind_told_the_next_one_tells_too(home, way):
+    world = World()
+    start(home, world, way=way, crash=("after-tool", 3))
+    start(home, world, way=way, resume=True)  # the payment is told as unknown, and is in no ledger
+    assert "pay (t3)" in note_of(go_back_to(2, folder=home, tools=world.tools))
+    assert {effect["id"] for effect in effects_since(1, folder=home)} == {"t2", "t3"}
+    note = note_of(go_back_to(1, folder=home, tools=world.tools))
+    assert "note (t2)" in note and "pay (t3)" in note and note.count("nobody knows") == 1
+
+
+def test_a_fork_that_is_taken_back_twice_still_knows_what_its_parent_did(done):
+    home, world = done
+    branch = fork_from(3, "b", folder=home)
+    if scenes.kept(branch) is turns:
+        with pytest.raises(NoSuchTurn, match="What came before turn 3 is in checkpoints"):
+            rewind_to(1, folder=branch)
+        return
+    go_back_to(2, folder=branch, tools=world.tools)
+    assert [effect["id"] for effect in effects_since(1, folder=branch)] == ["t2", "t3"]
+    assert "pay (t3)" in note_of(go_back_to(1, folder=branch, tools=world.tools))
+
+
+def test_a_fork_of_a_rewound_branch_keeps_what_the_note_had_named(done):
+    home, world = done
+    go_back_to(2, folder=home, tools=world.tools)
+    start(home, world, [LOOK], [NOTE], [use("u3", "look")], [text("done")], resume=True)
+    branch = fork_from(3, "b", folder=home)
+    assert "t3" in [effect["id"] for effect in effects_since(3, "B", folder=branch)]
+
+
+def test_going_back_to_the_same_turn_again_tells_only_what_is_new(done):
+    home, world = done
+    for _ in range(3):
+        scene = go_back_to(1, folder=home, tools=world.tools)
+    assert note_count(scene) == 1
+    assert [effect["id"] for effect in effects_since(1, folder=home)] == ["t2", "t3"]
+    start(home, world, [LOOK], [use("u2", "note", line="fish")], [text("done")], resume=True)
+    last = go_back_to(1, folder=home, tools=world.tools)["messages"][-1]["content"]
+    assert "note (u2)" in last and "t2" not in last.replace("u2", "") and "t3" not in last
+
+
+def test_effects_are_listed_in_the_order_they_happened_across_a_rewind(done):
+    home, world = done
+    go_back_to(1, folder=home, tools=world.tools)
+    start(home, world, [LOOK], [use("u2", "note", line="fish")], [use("u3", "pay", amount=1)], [text("done")], resume=True)
+    assert [effect["id"] for effect in effects_since(1, folder=home)] == ["t2", "t3", "u2", "u3"]
+
+
+def test_an_id_that_another_branch_has_used_for_another_call_silences_no_warning(done, capsys):
+    home, world = done
+    branch = fork_from(1, "b", folder=home)
+    told_ = warnings_at_the_gate(branch, world, capsys, [LOOK], [use("t3", "pay", amount=100.0)], [text("done")])
+    assert told_ and "pay (t3) looks like pay (t3), which is on record in checkpoints" in told_[0]
+
+
+def test_a_call_that_was_declined_is_not_taken_for_another_branchs_call_of_the_same_id(done):
+    home, world = done
+    branch = fork_from(1, "b", folder=home)
+    start(branch, world, [LOOK], [use("t3", "pay", amount=7)], [text("done")], resume=True, approve=None)
+    assert effects_since(1, folder=branch) == []
+
+
+# --- the warning is a hint, and stops nothing ----------------------------------------------------------------
+
+@pytest.mark.parametrize("first, second", [({"order": "7e4567890"}, {"order": "7E4567890"}), ({"order": "nan"}, {"order": "NaN"}), ({"order": 10**40}, {"order": float(10**40)})])
+def test_any_value_can_be_compared(home, way, capsys, first, second):
+    world = World()
+    start(home, world, [LOOK], [use("t2", "pay", **first)], [text("done")], way=way)
+    go_back_to(1, folder=home, tools=world.tools)
+    assert len(warnings_at_the_gate(home, world, capsys, [LOOK], [use("u2", "pay", **second)], [text("done")])) == 1
+
+
+def test_a_business_key_that_fails_on_an_input_says_nothing_of_it(home, way, capsys):
+    world = World()
+    world.tools["pay"] = world.tool("pay", high_impact=True, business_key=lambda input: input["order"])
+    start(home, world, [LOOK], [use("t2", "pay", order="R7")], [text("done")], way=way)
+    go_back_to(1, folder=home, tools=world.tools)
+    assert warnings_at_the_gate(home, world, capsys, [LOOK], [use("u2", "pay", amount=3)], [text("done")]) == []
+    assert load_latest(folder=home)["messages"][-2]["content"][0]["content"].startswith("pay failed: KeyError")
+
+
+def test_a_broken_ledger_beside_this_branch_is_named_and_the_run_goes_on(home, capsys):
+    world = World()
+    start(home, world, way="turns")
+    branch = fork_from(1, "b", folder=home)
+    (home / "effects.json").write_bytes(b'{"t')
+    [warning] = warnings_at_the_gate(branch, world, capsys, *AGAIN)
+    assert "What checkpoints has done is not compared" in warning and load_latest(folder=branch)["messages"][-1]["content"] == [text("done")]
+
+
+# --- folders and files as people have them ---------------------------------------------------------------------
+
+def test_a_note_holds_no_half_character(home, way):
+    world = World()
+    with pytest.raises(CourseError, match="surrogate"):
+        start(home, world, [LOOK], [use("t2", "note", line="half \ud83d")], [text("done")], way=way)
+    go_back_to(1, folder=home, tools=world.tools)
+    assert start(home, world, [LOOK], [text("done")], resume=True) == "done"
+
+
+def test_a_broken_ledger_is_set_aside_by_going_back_too(home, capsys):
+    world = World()
+    start(home, world, way="turns")
+    (home / "effects.json").write_bytes(b'{"t')
+    note = note_of(go_back_to(1, folder=home, tools=world.tools))
+    assert "note (t2)" in note and "pay (t3)" in note  # by what the conversation tells
+    assert (home / "effects.json.broken.1").read_bytes() == b'{"t' and "[ledger set aside]" in capsys.readouterr().err
+
+
+def test_a_fork_at_a_point_a_of_a_branch_with_a_broken_ledger_says_unknown_and_leaves_it(home, capsys):
+    world = World()
+    start(home, world, way="turns")
+    (home / "effects.json").write_bytes(b'{"t')
+    branch = fork_from(3, "b", "A", folder=home, tools=world.tools)
+    assert load_latest(folder=branch)["messages"][-1]["content"][0]["content"].startswith("State unknown")
+    assert (home / "effects.json").read_bytes() == b'{"t' and "counts as unknown" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("act", [lambda home, world: go_back_to(1, "A", folder=home, tools=world.tools),
+                                 lambda home, world: load_latest(folder=fork_from(1, "b", "A", folder=home, tools=world.tools))])
+@pytest.mark.parametrize("messages, turn", [([], 1), ([said(LOOK)], 0)], ids=["lesson 6: the turn is not in messages yet", "lesson 2: turns counts the closed ones"])
+def test_a_point_a_in_another_lessons_order_can_be_gone_back_to_and_forked(home, act, messages, turn):
+    world = World()
+    write(home / "turn-001-A.json", scene(messages, pending=LOOK, turns=turn))
+    gone_on = act(home, world)
+    assert gone_on["turns"] == 1 and gone_on["messages"][1:] == [said(LOOK), told({"type": "tool_result", "tool_use_id": "t1", "content": "look done"})]
+
+
+def test_going_back_to_the_final_answer_and_further_is_one_more_rewind(done, way):
+    home, world = done
+    go_back_to(1, folder=home, tools=world.tools)
+    start(home, world, [LOOK], [text("done")], resume=True)
+    assert go_back_to(1, "final", folder=home, tools=world.tools) == load_latest(folder=home)
+    go_back_to(1, "A", folder=home, tools=world.tools)
+    assert note_count(go_back_to(1, folder=home, tools=world.tools)) == 1
+
+
+def test_two_rewinds_with_a_run_between_them_work_in_one_run(done):
+    home, world = done
+    with Run(quiet=True):
+        go_back_to(1, folder=home, tools=world.tools)
+        start(home, world, [LOOK], [use("u2", "note", line="fish")], [text("done")], resume=True)
+        again = go_back_to(1, folder=home, tools=world.tools)
+    assert again == load_latest(folder=home) and "note (u2)" in note_of(again)
+
+
+def test_a_damaged_line_before_a_rewind_is_no_crash(home):
+    world = World()
+    start(home, world, crash=("after-save-b", 3))
+    go_back_to(1, folder=home, tools=world.tools)
+    lines = (home / history.FILE).read_bytes().splitlines(keepends=True)
+    assert lines[-1].startswith(b'{"rewind"') and lines[-2].startswith(b'{"save":"B"')
+    (home / history.FILE).write_bytes(b"".join([*lines[:-2], lines[-2].replace(b'"B"', b'"C"'), lines[-1]]))
+    with pytest.raises(history.HistoryError, match=f"Line {len(lines) - 1} of history.jsonl is damaged"):
+        load_latest(folder=home)
+
+
+def test_after_a_rewind_both_of_the_lessons_files_beside_a_history_say_what_it_says(home):
+    world = World()
+    start(home, world)
+    scene = go_back_to(1, folder=home, tools=world.tools)
+    assert read(home / "checkpoint.json") == scene and [*read(home / "effects.json")] == ["t1", "t2", "t3"]
+
+
+def test_a_turn_that_a_rewind_has_left_is_said_to_be_there(done, way):
+    home, world = done
+    go_back_to(1, folder=home, tools=world.tools)
+    where = {"turns": "rewound-1", "history": "an earlier timeline"}[way]
+    with pytest.raises(NoSuchTurn, match=f"Turn 3 was never saved in checkpoints: it has turns 1 to 1. It is in {where}, which a rewind has left."):
+        rewind_to(3, folder=home)
+
+
+def test_what_a_rewind_has_left_can_be_looked_at_and_is_no_branch(home):
+    world = World()
+    start(home, world, way="turns")
+    go_back_to(1, folder=home, tools=world.tools)
+    assert rewind_to(3, folder=home / "rewound-1")["turns"] == 3
+    before = on_disk(home)
+    for act in (go_back_to, lambda turn, folder: fork_from(turn, "b", folder=folder)):
+        with pytest.raises(branches.BranchError, match="rewound-1 is what a rewind has left"):
+            act(3, folder=home / "rewound-1")
+    assert on_disk(home) == before
+
+
+def test_a_branch_reached_by_dots_or_a_link_is_the_same_branch(done, monkeypatch):
+    home, world = done
+    (home / "inside").mkdir()
+    monkeypatch.chdir(home / "inside")
+    branch = fork_from(2, "b", folder="..")
+    assert branch == home.with_name("checkpoints-b")
+    home.with_name("link").symlink_to(branch)
+    assert [*family.family(branch)] == [home, branch]
+
+
+def test_a_file_of_the_forks_name_is_not_touched(done):
+    home, _ = done
+    home.with_name("checkpoints-b").write_text("mine")
+    with pytest.raises(branches.BranchError, match="There is a checkpoints-b already"):
+        fork_from(2, "b", folder=home)
+    assert home.with_name("checkpoints-b").read_text() == "mine"
+
+
+def test_a_file_that_is_no_turn_file_by_a_hair_is_left_alone(home):
+    start(home, World(), way="turns")
+    for name in ("turn-0009-B.json", "turn-\u0661\u0662\u0663-B.json"):
+        (home / name).write_text("{}")
+    assert turns.saves(home)[-1] == (3, "final")

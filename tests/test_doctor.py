@@ -29,9 +29,11 @@ def refused(process, *words):
     assert all(word in process.stderr for word in words), process.stderr
 
 
-def test_a_sound_conversation_exits_0_and_nothing_is_written_even_if_asked(tmp_path):
-    process = doctor(tmp_path, written(tmp_path, SOUND), "--out", "mended.json")
+def test_a_sound_conversation_exits_0_and_nothing_is_written_even_if_asked_and_that_is_said(tmp_path):
+    process = doctor(tmp_path, written(tmp_path, SOUND))
     assert (process.stdout, process.stderr, process.returncode) == ("session.json: 3 messages, 0 breaches of the API's rules.\n", "", 0)
+    asked = doctor(tmp_path, "session.json", "--out", "mended.json")
+    assert (asked.stdout, asked.stderr, asked.returncode) == (process.stdout + "There is nothing to mend, so nothing was written.\n", "", 0)
     assert list(on_disk(tmp_path)) == ["session.json"]
 
 

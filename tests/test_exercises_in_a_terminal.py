@@ -135,7 +135,7 @@ def test_a_reader_who_has_gone_is_no_reason_to_complain(something_to_say, tmp_pa
 def test_a_full_disk_at_the_other_end_is_one_sentence_and_exit_code_1(something_to_say, tmp_path, words):
     with open("/dev/full", "w") as full:
         code, complaints = complaints_of(words, tmp_path, full)
-    assert code == 1 and complaints == ["What this command has to say can't be written there: No space left on device."]
+    assert code == 1 and complaints == ["What this command has to say can't be written to its output: No space left on device."]
 
 
 def test_the_language_may_stand_before_the_command_or_after_it(course):

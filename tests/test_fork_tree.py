@@ -1,5 +1,6 @@
 """ForkTree and what it compares: the branches as they are on disk, what each knows, what stands in the world."""
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -329,6 +330,13 @@ def test_a_folder_without_branches_is_refused_in_a_sentence(tmp_path):
     (tmp_path / MAIN).mkdir()
     with pytest.raises(CourseError, match="keeps no turns"):
         ForkTree(tmp_path)
+
+
+@pytest.mark.parametrize("home", ["", "nowhere", "a file", "checkpoints"])
+def test_a_place_that_holds_no_first_branch_is_refused_in_a_sentence_that_names_it(tmp_path, home):
+    (tmp_path / "a file").touch()
+    with pytest.raises(CourseError, match=f"{re.escape(str(tmp_path / home))} has no folder checkpoints in it.*; name the folder"):
+        ForkTree(tmp_path / home)
 
 
 # --- pictures ---------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course_lib import Run, Tool, effects_since, fork_from, go_back_to, load_checkpoint, load_effects, load_latest, rewind_to, run_agent
-from course_lib import book, branches, turns
+from course_lib import book, family, standing, turns
 from course_lib.doctor import examine
 from course_lib.errors import CourseError
 from course_lib.repair import repair_transcript
@@ -105,15 +105,15 @@ DEEDS = {
     "load the ledger": lambda folder: load_effects(folder / "effects.json"),
     "resume": resumed,
     "start afresh": lambda folder: resumed(folder, resume=False),
-    "load the newest": lambda folder: branches.tokens(load_latest(folder=folder)),
+    "load the newest": lambda folder: family.tokens(load_latest(folder=folder)),
     "look back": lambda folder: rewind_to(1, folder=folder),
     "what stands": lambda folder: effects_since(1, folder=folder),
     "go back": lambda folder: go_back_to(1, folder=folder),
     "go back to A": lambda folder: go_back_to(1, "A", folder=folder, tools=World().tools),
     "fork": lambda folder: fork_from(1, "b", folder=folder),
     "fork at A": lambda folder: fork_from(1, "b", "A", folder=folder, tools=World().tools),
-    "the family": lambda folder: branches.family(folder),
-    "what is similar": lambda folder: branches.similar_effects({"id": "t9", "name": "pay", "input": {"amount": "10.0"}}, folder=folder, tools=World().tools),
+    "the family": lambda folder: family.family(folder),
+    "what is similar": lambda folder: standing.similar_effects({"id": "t9", "name": "pay", "input": {"amount": "10.0"}}, folder=folder, tools=World().tools),
 }
 
 

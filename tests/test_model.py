@@ -132,15 +132,14 @@ def test_asked_beyond_its_script_it_raises_and_counts_nothing(tmp_path):
 # A call whose result is an error
 
 @pytest.mark.parametrize("content", [
-    "State unknown: the program died.", [text("State unknown: the program died.")],
-    [text("State unknown:"), {"type": "image", "source": {}}, "loose", text("the program died.")]])
+    "State unknown: the program died.", [text("State unknown: the program died.")], [text("State unknown:"), text("the program died")]])
 def test_after_an_error_it_asks_for_a_check_and_claims_nothing(content):
     messages = after_turns(3)
     messages[-1]["content"] = [result("toolu_03", content, is_error=True)]
     body = ask(ScriptedAPI(SCRIPT), messages)
     assert body["stop_reason"] == "end_turn"
     [block] = body["content"]
-    for part in ("can't confirm that write_report did its work", "State unknown: the program died.", "check"):
+    for part in ("can't confirm that write_report did its work", 'State unknown: the program died". Please check'):  # one full stop, not two
         assert part in block["text"].replace("\n", " ")
     for claim in ("complete", "success", "Report written"):
         assert claim not in block["text"]
@@ -211,6 +210,69 @@ def test_thinking_must_come_back_exactly_as_it_was_sent(change, where):  # C73
     messages = after_turns(3)
     change(messages)
     assert refusal(ScriptedAPI(SCRIPT), messages) == where + CHANGED
+
+
+# What it has seen before
+
+def damages():
+    """Ways to change a conversation of three turns in place; None for none."""
+    return [None, lambda messages: messages.pop(), lambda messages: messages[1]["content"][-1].update(id="toolu_x"), lambda messages: messages[2]["content"].clear(),
+            lambda messages: messages[1]["content"].pop(0), lambda messages: messages[0].update(content="\ud83d"), lambda messages: messages[0].update(content="more"),
+            lambda messages: messages.append(copy.deepcopy(messages[-1])), lambda messages: messages.insert(0, {"role": "assistant", "content": "so"})]
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(damages())), min_size=1, max_size=6), st.booleans())
+def test_what_it_was_asked_before_changes_neither_what_it_refuses_nor_what_it_counts(requests, in_place):
+    seen, shared = ScriptedAPI(SCRIPT), []
+    for turns, damage in requests:
+        messages = copy.deepcopy(after_turns(turns))
+        if damage:
+            damage(messages)
+        shared[:] = messages  # the same list object, as an agent has it
+        (status, body), (expected, fresh) = (api.answer(request(shared if in_place else messages)) for api in (seen, ScriptedAPI(SCRIPT)))
+        assert status == expected and body.get("error") == fresh.get("error")
+        assert status == 400 or body["usage"]["input_tokens"] == fresh["usage"]["input_tokens"]
+
+
+def test_a_message_changed_in_place_after_it_was_accepted_is_seen():
+    api, messages = ScriptedAPI(SCRIPT), after_turns(2)
+    ask(api, messages)
+    messages[2]["content"][0]["tool_use_id"] = "toolu_09"
+    assert refusal(api, messages).startswith("messages.1: `tool_use` ids were found without")
+
+
+def test_an_id_of_the_first_turn_is_still_known_in_the_last(tmp_path):
+    script = [turn(call(f"t{n}", "read")) for n in range(20)]
+    api = ScriptedAPI(script, log=tmp_path / "requests.jsonl")
+    for turns in range(20):
+        ask(api, after_turns(turns, script))
+    script[19]["content"][0]["id"] = "t0"
+    assert refusal(api, after_turns(20, script)) == "messages.39.content.0: `tool_use` ids must be unique"
+
+
+def test_the_requests_of_another_process_count_also_between_two_of_ones_own(tmp_path):
+    log = tmp_path / "requests.jsonl"
+    mine, other = (ScriptedAPI(SCRIPT, log=log) for _ in range(2))
+    assert [ids(ask(api, after_turns(0))) for api in (mine, other, mine)] == [["toolu_01"], ["toolu_01_2"], ["toolu_01_3"]]
+    log.unlink()  # a new world
+    assert ids(ask(mine, after_turns(0))) == ["toolu_01"]
+
+
+def test_a_request_of_a_long_conversation_costs_about_as_much_as_one_of_a_short_one(tmp_path):
+    def steps(turns):
+        """The function calls that the last of so many requests takes: work that no busy machine makes more."""
+        script = [turn(text("On we go."), call(f"t{n}", "note")) for n in range(turns)]
+        api, counted, before = ScriptedAPI(script, log=tmp_path / f"{turns}.jsonl"), [], sys.getprofile()
+        for n in range(turns - 1):
+            ask(api, after_turns(n, script))
+        messages = after_turns(turns - 1, script)
+        sys.setprofile(lambda frame, event, _: counted.append(event) if event == "call" else None)
+        try:
+            ask(api, messages)
+        finally:
+            sys.setprofile(before)
+        return len(counted)
+    assert steps(200) < 2 * steps(20)  # looked at from the beginning it would be ten times as much
 
 
 def test_an_answer_has_the_shape_of_the_apis_message_and_a_usage_that_follows_from_sizes():

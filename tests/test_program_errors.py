@@ -24,6 +24,27 @@ def test_a_bad_option_is_refused_by_name_and_no_file_is_touched(tmp_path, option
     assert on_disk(folder) == before
 
 
+@pytest.mark.parametrize("begun, asked", [("file", "turns"), ("file", "history"), ("turns", "history"), ("turns", "file"), ("history", "turns"), ("history", "file")])
+def test_a_resume_that_is_to_keep_its_saves_another_way_is_refused_and_no_file_is_touched(tmp_path, begun, asked):
+    assert program_here(tmp_path, "--keep", begun, CRASH_AFTER="after-effect-write:3").returncode == 137
+    before = on_disk(tmp_path)
+    refused(program_here(tmp_path, "--resume", "--keep", asked), f"--keep {begun}", f"to {asked}")
+    assert on_disk(tmp_path) == before
+
+
+@pytest.mark.parametrize("begun", ["file", "turns", "history"])
+@pytest.mark.parametrize("says_so", [True, False])
+def test_a_resume_goes_on_in_the_way_the_run_was_begun_whether_that_is_said_or_not(tmp_path, begun, says_so):
+    assert program_here(tmp_path, "--keep", begun, CRASH_AFTER="after-effect-write:3").returncode == 137
+    assert program_here(tmp_path, "--resume", *(["--keep", begun] if says_so else [])).returncode == 0
+    assert (tmp_path / "history.jsonl").exists() == (begun == "history") and (tmp_path / "turn-003-B.json").exists() == (begun == "turns")
+
+
+def test_where_nothing_is_saved_yet_a_way_to_keep_it_is_no_reason_to_refuse(tmp_path):
+    assert program_here(tmp_path, "--keep", "history", CRASH_AFTER="after-response:1").returncode == 137
+    refused(program_here(tmp_path, "--resume", "--keep", "history"), "nothing to resume from")
+
+
 @pytest.mark.parametrize("value", ["after-effect-write", "after-effect-write:", "after-effect-write:0", "after-effect-write:-1", "after-effect-write:1.5",
                                    "after-effect-write:two", "after-effect-write:" + "1" * 5000, "nowhere:1", "AFTER-SAVE-A:1", ":1", "1", " "])
 def test_an_unknown_moment_or_a_bad_count_is_refused_with_the_moments_there_are_and_no_file_is_touched(tmp_path, value):

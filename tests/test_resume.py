@@ -1,7 +1,9 @@
 """From a checkpoint back into the loop: reconcile and take_up (DESIGN section 3, rules 5, 7 and 8)."""
+import os
+
 import pytest
 
-from course_lib import Run, load_checkpoint, reconcile, save_effects
+from course_lib import Run, fork_from, go_back_to, load_checkpoint, reconcile, save_effects
 from course_lib.ledger import IdClash, LedgerError
 from helpers import Model, World, answer, on_disk, read, run, said, scene, text, told, use, write
 
@@ -302,3 +304,67 @@ def test_an_approval_is_used_up_by_the_crash_and_a_new_call_is_asked_about_again
     assert world.done == [("pay", {"amount": 5})]
     unknown, declined = (message["content"][0] for message in model.sent[-1][2::2])
     assert "unknown" in unknown["content"] and "not run" in declined["content"] and declined["is_error"] is True
+
+
+# A checkpoint.json beside a history, which decides
+
+def kept_in_a_history(world, folder, **options):
+    return run(Model(*([use(f"t{n}", "note", line=n)] for n in range(1, 5)), DONE), world, folder, **options)
+
+
+def edited(scene):
+    return {**scene, "messages": [{"role": "user", "content": "do something else"}, *scene["messages"][1:]]}
+
+
+@pytest.mark.parametrize("pause", [2, 9], ids=["paused", "finished"])
+@pytest.mark.parametrize("change", [edited, lambda scene: {**scene, "turns": 9}, lambda scene: {**scene, "tokensUsed": 0}, lambda scene: [scene], lambda scene: {}],
+                         ids=["another task", "a turn that never was", "other tokens", "a list", "an empty object"])
+def test_a_checkpoint_that_is_no_save_of_the_history_beside_it_is_said_once_before_it_is_written_over(world, tmp_path, capsys, change, pause):
+    kept_in_a_history(world, tmp_path, keep="history", max_turns=pause)
+    write(tmp_path / "checkpoint.json", change(read(tmp_path / "checkpoint.json")))
+    assert capsys.readouterr().err == ""
+    assert kept_in_a_history(world, tmp_path, resume=True).words == "All done."
+    said_of_it = capsys.readouterr().err
+    assert said_of_it.count("\n") == 1 and all(words in said_of_it for words in ("checkpoint.json is none of the saves in history.jsonl", "written over"))
+    assert kept_in_a_history(world, tmp_path, resume=True).words == "All done." and capsys.readouterr().err == ""
+
+
+def test_a_checkpoint_cut_short_beside_a_history_is_said_too(world, tmp_path, capsys):
+    kept_in_a_history(world, tmp_path, keep="history", max_turns=2)
+    (tmp_path / "checkpoint.json").write_bytes((tmp_path / "checkpoint.json").read_bytes()[:50])
+    assert kept_in_a_history(world, tmp_path, resume=True).words == "All done."
+    assert "none of the saves" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("label", ["after-response", "after-save-a", "after-tool", "after-effect-write", "after-save-b", "after-final-save"])
+def test_an_older_save_beside_a_history_as_a_crash_leaves_it_is_nothing_to_speak_of(world, tmp_path, capsys, label):
+    kept_in_a_history(world, tmp_path, keep="history", max_turns=2)
+    old = (tmp_path / "checkpoint.json").read_bytes()
+    assert kept_in_a_history(world, tmp_path, resume=True, crash_after=(label, 1)).how == "killed"
+    assert (tmp_path / "checkpoint.json").read_bytes() == old
+    assert kept_in_a_history(world, tmp_path, resume=True).words == "All done." and capsys.readouterr().err == ""
+
+
+def test_no_checkpoint_beside_a_history_or_one_that_a_rewind_left_behind_is_nothing_to_speak_of(world, tmp_path, capsys):
+    kept_in_a_history(world, tmp_path, keep="history", max_turns=3)
+    go_back_to(1, folder=tmp_path, tools=world.tools)
+    assert kept_in_a_history(world, tmp_path, resume=True).how == "done"
+    (tmp_path / "checkpoint.json").unlink()
+    assert kept_in_a_history(world, tmp_path, resume=True).words == "All done." and capsys.readouterr().err == ""
+
+
+def test_where_a_crash_has_cut_the_history_that_alone_is_said(world, tmp_path, capsys):
+    kept_in_a_history(world, tmp_path, keep="history", max_turns=2)
+    os.truncate(tmp_path / "history.jsonl", (tmp_path / "history.jsonl").stat().st_size - 20)  # checkpoint.json is newer now than every save of it
+    assert kept_in_a_history(world, tmp_path, resume=True).words == "All done."
+    said_of_it = capsys.readouterr().err
+    assert said_of_it.count("\n") == 1 and "cut short" in said_of_it
+
+
+def test_a_fork_of_a_history_that_was_paused_and_goes_on_says_nothing(world, tmp_path, capsys):
+    (tmp_path / "checkpoints").mkdir()
+    kept_in_a_history(world, tmp_path / "checkpoints", keep="history", max_turns=3)
+    branch = fork_from(2, "plan-b", folder=tmp_path / "checkpoints", tools=world.tools)
+    for turns in (3, 9):
+        assert kept_in_a_history(world, branch, resume=True, max_turns=turns).how == "done"
+    assert capsys.readouterr().err == ""

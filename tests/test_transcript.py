@@ -5,12 +5,13 @@ reports are named beside the test. CASES are the project's list of such reports.
 """
 import copy
 import json
+from typing import get_args, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.transcript import RULES, check_transcript, lone_surrogates
+from course_lib.transcript import IN_RESULTS, RULES, check_transcript, lone_surrogates
 
 
 def user(*blocks):
@@ -145,6 +146,67 @@ def test_the_first_breach_is_about_shape_since_the_api_looks_at_that_first():
     assert [rule for rule, _, _ in found(messages)] == ["role", "unanswered"]
 
 
+# Ids and names
+
+@pytest.mark.parametrize("call_id", ["functions.read:0", "call|1", "größe", "t1\n", "a b", ""])
+def test_an_id_has_letters_digits_underscores_and_hyphens_and_nothing_else(call_id):
+    messages = [TASK, assistant(call(call_id)), user(result(call_id))]
+    assert found(messages) == [("id-pattern", "messages.1.content.0", call_id), ("id-pattern", "messages.2.content.0", call_id)]
+    # maximhq/bifrost#5097
+    assert sentences(messages) == ["messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+                                   "messages.2.content.0.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'"]
+
+
+def test_an_id_from_the_api_or_a_careful_script_is_no_breach():
+    for call_id in ("toolu_01A09q90qw90lq917835lq9", "call-1_b", "0", "x" * 500):
+        assert check_transcript([TASK, assistant(call(call_id)), user(result(call_id))]) == []
+
+
+@pytest.mark.parametrize(("name", "problem"), [
+    ("x" * 201, "at most 200 characters"),  # anthropics/claude-code#2673: the model put a whole command there
+    ("", "at least 1 character")])
+def test_the_name_of_a_call_has_1_to_200_characters(name, problem):
+    messages = [TASK, assistant(call("t1", name)), user(result("t1"))]
+    assert found(messages) == [("name-length", "messages.1.content.0", "t1")]
+    assert sentences(messages) == [f"messages.1.content.0.tool_use.name: String should have {problem}"]
+
+
+@pytest.mark.parametrize("name", ["x" * 200, "mcp__files__read", "git diff", "lês.notas"])
+def test_any_other_name_is_for_the_tools_of_a_request_to_refuse(name):
+    assert check_transcript([TASK, assistant(call("t1", name)), user(result("t1"))]) == []
+
+
+# What a result holds
+
+def types_in_the_sdk():
+    from anthropic.types import tool_result_block_param
+    return {get_args(get_type_hints(block)["type"])[0] for block in get_args(tool_result_block_param.Content)}
+
+
+def test_a_result_may_hold_every_block_that_the_sdk_has_for_it():
+    assert set(IN_RESULTS) == types_in_the_sdk()
+    for kind in IN_RESULTS:
+        assert check_transcript([TASK, assistant(call("t1")), user(result("t1", [{"type": kind, "text": "", "source": {}}]))]) == []
+
+
+def test_a_block_of_another_format_in_a_result_is_a_breach():
+    # anthropics/claude-code#28870, with today's tags
+    messages = [TASK, assistant(call("t1")), user(result("t1", [text(), {"type": "image_url", "image_url": {"url": "x"}}]))]
+    assert found(messages) == [("result-block", "messages.2.content.0", "t1")]
+    assert sentences(messages) == [
+        "messages.2.content.0.tool_result.content.1: Input tag 'image_url' found using 'type' does not match any of the expected tags: "
+        "'browser_state', 'document', 'image', 'search_result', 'text', 'tool_reference'"]
+
+
+def test_a_result_that_is_an_error_holds_text_alone():
+    # caozhiyuan/copilot-api#196
+    broken = [TASK, assistant(call("t1")), user(result("t1", [text(), {"type": "image", "source": {}}]) | {"is_error": True})]
+    assert found(broken) == [("error-text", "messages.2.content.0", "t1")]
+    assert sentences(broken) == ["messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true"]
+    for fine in (result("t1", [text(), text()]), result("t1", "no"), result("t1", [])):
+        assert check_transcript([TASK, assistant(call("t1")), user(fine | {"is_error": True})]) == []
+
+
 # Shapes
 
 @pytest.mark.parametrize(("messages", "sentence"), [
@@ -168,6 +230,11 @@ def test_the_first_breach_is_about_shape_since_the_api_looks_at_that_first():
      "messages.1.content.0.tool_use.input: Input should be a valid dictionary"),
     ([TASK, assistant(call("t1")), user(result("t1", {"rows": 3}))],
      "messages.2.content.0.tool_result.content: Input should be a valid string"),
+    ([TASK, assistant(call("t1")), user(result("t1", [{"type": "text"}]))], "messages.2.content.0.tool_result.content.0.text.text: Field required"),
+    ([TASK, assistant(call("t1")), user(result("t1", [{"type": "text", "text": 5}]))],
+     "messages.2.content.0.tool_result.content.0.text.text: Input should be a valid string"),
+    ([TASK, assistant(call("t1")), user(result("t1", ["rows"]))], "messages.2.content.0.tool_result.content.0: Input should be an object"),
+    ([TASK, assistant(call("t1")), user(result("t1", [{"text": "rows"}]))], "messages.2.content.0.tool_result.content.0.type: Field required"),
 ])
 def test_a_wrong_shape_is_one_breach_in_the_words_of_the_api(messages, sentence):
     assert sentences(messages) == [sentence]
@@ -198,10 +265,10 @@ def test_nesting_far_beyond_the_recursion_limit_is_looked_through():
     deep = "\ud83d"
     for _ in range(100_000):
         deep = [deep]
-    conversation = [TASK, assistant(call("t1") | {"input": {"path": deep}}), user(result("t1", deep))]
+    conversation = [TASK, assistant(call("t1") | {"input": {"path": deep}}), user(result("t1", [{"type": "document", "source": deep}]))]
     assert check_transcript(conversation) == []
     positions = lone_surrogates(conversation)
-    assert [position[:32] for position in positions] == ["messages.1.content.0.input.path.", "messages.2.content.0.content.0.0"]
+    assert [position[:37] for position in positions] == ["messages.1.content.0.input.path.0.0.0", "messages.2.content.0.content.0.source"]
 
 
 # Well-formed conversations, and each way to damage one
@@ -222,6 +289,15 @@ def conversations(draw):
 def test_a_well_formed_conversation_has_no_breach(messages):
     assert check_transcript(messages) == []
     assert check_transcript([*messages, assistant(text())], ends_with_user=False) == []
+
+
+@given(conversations(), st.data())
+def test_behind_a_beginning_that_is_known_to_be_sound_the_same_breaches_are_found(messages, data):
+    start = data.draw(st.sampled_from(range(1, len(messages), 2)), "an assistant message")
+    used = {block["id"] for message in messages[:start] for block in message["content"] if isinstance(block, dict) and block["type"] == "tool_use"}
+    tail = data.draw(st.lists(st.sampled_from([*messages, user(text("")), user(result("toolu_x")), "?"]), max_size=4))
+    grown = [*messages, *tail]
+    assert check_transcript(grown, start=start, used=used) == check_transcript(grown)
 
 
 def drop(messages, at, i):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import history, turns
-from ..branches import family, tokens
 from ..checkpoint import lineage_of
+from ..family import family, tokens
 from ..keeping import way_of
 from ..tools import says
 

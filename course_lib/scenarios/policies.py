@@ -13,7 +13,7 @@ from ..ledger import find, known_effects, save_effect, was_set_aside
 from ..moments import current, part, remark
 from ..resume import reconcile
 from ..storage import StorageError, read_file, reason, sweep, write_atomic
-from ..tools import perform, result, run_tool_uses
+from ..tools import only_answer, perform, result, run_tool_uses
 from ..values import as_content
 from ..words import mark
 from . import world
@@ -90,7 +90,7 @@ def run_what_is_missing(checkpoint, tools, *, effects_path):
 def through_the_gates(call, tools, effects_path):
     """The pending call once more, as if the model had just named it: the ledger, then a person, then the tool."""
     block = {"type": "tool_use", **call}
-    return part(run_tool_uses)([block], tools, effects_path=effects_path, approve=current().approve)[0]
+    return only_answer(part(run_tool_uses)([block], tools, effects_path=effects_path, approve=current().approve), call)
 
 
 # --- an intent record: "about to start" is on disk, too ----------------------------------

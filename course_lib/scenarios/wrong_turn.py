@@ -15,11 +15,12 @@ from types import SimpleNamespace
 
 from .. import log
 from ..agent import run_agent
-from ..branches import NOTE, load_latest
 from ..checkpoint import lineage_of
 from ..errors import CourseError
 from ..model import OfflineClient
 from ..moments import ALERT, Run, SimulatedCrash, as_text, crash_point, current
+from ..scenes import load_latest
+from ..standing import NOTE
 from ..tools import Tool
 from . import world
 from .runner import Outcome

@@ -4,15 +4,17 @@ A row is a branch, or what a rewind has left behind; a node is a save. The world
 whatever the branches think.
 """
 import math
+import os
 import tempfile
 from pathlib import Path
 
 import ipywidgets as W
 
-from ..branches import effects_since, fork_from, go_back_to
+from ..branches import fork_from, go_back_to
 from ..checkpoint import is_finished
 from ..errors import CourseError
 from ..scenarios import compare, world, wrong_turn
+from ..standing import effects_since
 from ..values import as_content
 from ..words import tr, trn
 from .base import View
@@ -32,7 +34,10 @@ class ForkTree(View):
     """
 
     def __init__(self, home=None, *, keep="turns"):
-        self.home, self.keep, self.lines, self.text = home and Path(home), keep, [], ""
+        if home is not None and not os.path.isdir(Path(home) / wrong_turn.FIRST):
+            raise CourseError(tr("{home} has no folder {first} in it, so there are no branches to show; name the folder that it lies in, or none for a new run.",
+                                 home=home, first=wrong_turn.FIRST))
+        self.home, self.keep, self.lines, self.text = None if home is None else Path(home), keep, [], ""
         self._make_controls()
         row = W.Layout(flex_flow="row wrap", align_items="center")
         super().__init__([

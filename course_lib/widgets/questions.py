@@ -298,7 +298,7 @@ def _lesson_2_quiz():
 
 def _lesson_5_what_is_back():
     return Question(tr("Turn 4 has promised Ada a new lamp by e-mail, and turn 5 has sent it. Now the run is taken back to turn 3. Where are the e-mail and the lamp?"), [
-        Choice(tr("Back as well: turns 4 and 5 have not happened any more."), False,
+        Choice(tr("Back as well: it is as if turns 4 and 5 had never happened."), False,
                tr("They are gone from messages. A checkpoint is a file about the loop, and no file can call back an e-mail or a parcel.")),
         Choice(tr("Both are out, and the ledger still says so."), True,
                tr("What was decided is taken back, what was done is not. The ledger tells what happened outside, so it stays as it is.")),
@@ -312,14 +312,14 @@ def _lesson_5_later_files():
         Choice(tr("They stay where they are; the new turns will write over them one by one."), False,
                tr("If the new run is killed in its turn 4, the newest file is an old one: turn 6 of the way that was left. A resume would go on with that.")),
         Choice(tr("They are deleted, as that way was wrong."), False,
-               tr("Then load_latest is right, and nobody can look at what went wrong, or go back to it.")),
+               tr("Then load_latest is right, and nobody can look at what went wrong any more.")),
         Choice(tr("They are moved aside, before the first new turn is saved."), True,
                tr("The newest turn file is the right one at every instant, and nothing is lost.")),
     ])
 
 
 def _lesson_5_two_branches():
-    return Question(tr("The first branch has paid in turn 3. A second one begins at turn 2, with an empty ledger of its own, and goes on. How often will the bank pay?"), [
+    return Question(tr("The first branch has paid in turn 3. A second one begins at turn 2 and goes on. How often will the bank pay?"), [
         Choice(tr("Once: the second branch finds the payment in the ledger."), False,
                tr("Whose ledger? Each branch asks its own, under an id that only it has. Neither can find the other's.")),
         Choice(tr("Twice, if the person at the gate says yes again."), True,

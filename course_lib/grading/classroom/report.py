@@ -140,7 +140,7 @@ def _missing(graded):
     if not first:
         return ""
     rows = "".join(f"<tr><td>{esc(id)}</td><td>{esc(tr(criterion))}</td><td>{n}</td></tr>" for (id, criterion), n in first.most_common(20))
-    heads = "".join(f"<th scope='col'>{esc(head)}</th>" for head in (tr("exercise"), tr("criterion"), tr("first that is missing, in so many answers")))
+    heads = "".join(f"<th scope='col'>{esc(head)}</th>" for head in (tr("exercise"), tr("criterion"), tr("answers that fail here first")))
     return _table(tr("What is missing most"), f"<tr>{heads}</tr>", rows)
 
 

@@ -100,7 +100,7 @@ def only_reads(answer):
              tr("Five e-mails went out. The run was taken back to turn 3, and now the books say something else than what happened: two of the e-mails can be sent again."))
 
 
-@criterion("no_such_turn", mark("A turn that isn't there is refused by its number; an empty folder too."))
+@criterion("no_such_turn", mark("A turn that isn't there is refused, and the error names it; an empty folder is refused, too."))
 def no_such_turn(answer):
     folder, _ = saved(answer, FIVE)
     missing = 7 + answer.random.randrange(60)
@@ -108,7 +108,7 @@ def no_such_turn(answer):
     fault = no_own_error(answer, ended, "rewind_to")
     if fault or str(missing) not in ended.text:
         slip("no-such-turn", fault or outcome(answer, ended, "rewind_to"), tr("an error that you raise, in words, and {turn} stands in it", turn=missing),
-             tr("Somebody mistyped a number. Instead of being told so they get another state than they asked for, or words that help nobody."))
+             tr("Somebody mistyped a number. Instead of being told so, they go on with nothing, with another state than they asked for, or with words that help nobody."))
     empty = answer.folder()
     ended = answer.process.call("load_latest", empty)
     if fault := no_own_error(answer, ended, "load_latest"):

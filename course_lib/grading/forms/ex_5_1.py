@@ -28,7 +28,7 @@ AFTER = [
     Row("branches", "You fork at turn 14, and both branches come to a `transfer`", (Field("times", "The money is moved …", {
         "once": "once: the ledger knows the transfer", "twice": "twice: each branch asks for it, under an id of its own"}),))]
 CUTS = {
-    1: "1. … the order", 2: "2. … the model asks for `read_notes`", 3: "3. … the result of `read_notes`", 4: "4. … the model asks for `count_words`",
+    1: "1. … the task", 2: "2. … the model asks for `read_notes`", 3: "3. … the result of `read_notes`", 4: "4. … the model asks for `count_words`",
     5: "5. … the result of `count_words`", 6: "6. … the model asks for `write_report`", 7: "7. … the result of `write_report`",
     8: "8. … the model's last word"}
 SENDABLE = Field("sendable", "Can what is left be sent to the model as it is?", {"yes": mark("yes"), "no": mark("no")})
@@ -81,9 +81,9 @@ EXERCISE = form(
     criteria=(
         judged("means", "Each situation has the means that fits it.", SITUATIONS, column("means", MEANS_KEY), SLIPS, EXPECTED),
         judged("why", "Each choice has its reason.", SITUATIONS, column("why", WHY_KEY), SLIPS, EXPECTED),
-        judged("world", "A rewind rolls back decisions, not the world, and the ledger stays.", AFTER,
+        judged("world", "It is right what a rewind changes, in the world and in the ledger.", AFTER,
                {("email", "stays"): {"stays"}, ("ledger", "keep"): {"kept"}}, SLIPS, EXPECTED),
-        judged("branches", "A fork can do a thing twice.", AFTER, {("branches", "times"): {"twice"}}, SLIPS, EXPECTED),
+        judged("branches", "It is right how often a thing is done across a fork.", AFTER, {("branches", "times"): {"twice"}}, SLIPS, EXPECTED),
         judged("cuts", "It is right which cuts can be sent.", CUT_ROWS, column("sendable", CUT_KEY), SLIPS, EXPECTED)),
     hints={
         "resume": ["A resume takes the newest scene. A rewind takes an older one and drops what came after it.",

@@ -149,7 +149,8 @@ def column(field, values):
 
 def _said(row, field, choice):
     """A choice with what it is about, as plain text."""
-    return f"{tr(row.says)}. {tr(field.asks)} {choice}".replace("`", "")
+    says = tr(row.says)
+    return f"{says}{'' if says.endswith(('.', '?', '!')) else '.'} {tr(field.asks)} {choice}".replace("`", "")
 
 
 def _strangers(given, rows):
