@@ -16,6 +16,7 @@ from .transcript import check_transcript, ids_in, lone_surrogates, role_of
 
 _CANNOT_CONFIRM = ('I can\'t confirm that {} did its work: its result is an error, "{}". '
                    "Please check what really happened, and tell me how to go on.")
+_WAS_NOT_RUN = '{} was not run: "{}". Please tell me how to go on.'
 _THINKING = ("thinking", "redacted_thinking")
 _THINKING_CHANGED = ("messages.{}.content.{}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
                      "modified. These blocks must remain as they were in the original response.")
@@ -74,7 +75,8 @@ class ScriptedAPI:
         """What is said after the messages ``before``, which hold ``turn`` assistant messages; None beyond the script."""
         failed = _failed_call(before)
         if failed:
-            return {"content": [{"type": "text", "text": _CANNOT_CONFIRM.format(*failed)}], "stop_reason": "end_turn"}
+            words = _WAS_NOT_RUN if failed[1].endswith("it was not run") else _CANNOT_CONFIRM
+            return {"content": [{"type": "text", "text": words.format(*failed)}], "stop_reason": "end_turn"}
         return self.script[turn] if turn < len(self.script) else None
 
     def _problem(self, request):

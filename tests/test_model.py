@@ -145,6 +145,13 @@ def test_after_an_error_it_asks_for_a_check_and_claims_nothing(content):
         assert claim not in block["text"]
 
 
+def test_a_call_that_was_declined_is_known_not_to_have_run():
+    messages = after_turns(3)
+    messages[-1]["content"] = [result("toolu_03", "A person has to approve each write_report and did not; it was not run.", is_error=True)]
+    [block] = ask(ScriptedAPI(SCRIPT), messages)["content"]
+    assert block["text"].startswith("write_report was not run:") and "can't confirm" not in block["text"] and block["text"].count(".") == 2
+
+
 def test_only_the_first_call_of_a_turn_decides_as_in_one_call_mode_the_others_are_errors():
     script = [turn(call("t1", "read"), call("t2", "pay")), turn(text("Both are known."), stop_reason="end_turn")]
     messages = after_turns(1, script)
