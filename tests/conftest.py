@@ -1,5 +1,6 @@
 """What several test files need: the children a run starts, and JupyterLab in a real browser."""
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from pathlib import Path
 
 import nbformat
@@ -20,12 +22,14 @@ ROOT = Path(__file__).resolve().parents[1]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--no-proxy-server"]
-TOKEN = "course"
+TOKEN = uuid.uuid4().hex  # nobody else's JupyterLab takes it
 SETTINGS = {
     # Lab draws far cells when they are scrolled to; a test finds its cell without scrolling.
     "notebook-extension/tracker": '{"windowingMode": "none"}',
     # While Lab follows the system's theme, its first change of theme by command is sometimes lost.
     "apputils-extension/themes": '{"adaptive-theme": false}',
+    # Two pages that save the same notebook would have Lab ask which one to keep.
+    "docmanager-extension/plugin": '{"autosave": false}',
 }
 HOMES = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR")
 
@@ -73,17 +77,9 @@ def jupyter(home):
         file = home / "jupyterlab_settings_dir" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True)
         file.write_text(setting)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, **lab_environment(os.environ), **{name: str(home / name.lower()) for name in HOMES}}
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
-               f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={home / 'work'}", "--LabApp.expose_app_in_browser=True", "--allow-root"]
-    with open(home / "server.log", "w") as log:
-        server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    server, address = _start_jupyter(home)
     try:
-        _wait_for(f"http://127.0.0.1:{port}/api/status?token={TOKEN}", server, home / "server.log")
-        yield f"http://127.0.0.1:{port}"
+        yield address
     finally:
         server.send_signal(signal.SIGTERM)
         try:
@@ -92,9 +88,10 @@ def jupyter(home):
             server.kill()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def open_notebook(jupyter, home, browser):
     """open_notebook("notebooks/en/lesson_6.ipynb", color_scheme="dark"): the page, every cell run; cells: of a notebook made for a test."""
+    from in_lab import PATIENCE, settled
     contexts = []
 
     def open_it(path, *, cells=None, run=True, width=1280, **options):
@@ -102,6 +99,7 @@ def open_notebook(jupyter, home, browser):
             kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
             nbformat.write(nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)), metadata=kernel), home / "work" / path)
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.goto(f"{jupyter}/lab/tree/{path}?token={TOKEN}&reset")
@@ -110,19 +108,51 @@ def open_notebook(jupyter, home, browser):
             await panel.context.ready; await panel.sessionContext.ready; await panel.sessionContext.session.kernel.info; }""")
         if run:
             page.evaluate("async () => await window.jupyterapp.commands.execute('notebook:run-all-cells')")
+            settled(page)
         return page
 
     yield open_it
     for context in contexts:
         context.close()
+    _shut_kernels_down(jupyter)  # else the next file would open the same notebook with what this one has left in its kernel
 
 
-def _wait_for(address, server, log):
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the tests lead HTTP proxies nowhere
-    for _ in range(600):
+def _start_jupyter(home):
+    """The process and its address. A port that is free now may be somebody's a second later; then there is another."""
+    environment = {**os.environ, **lab_environment(os.environ), **{name: str(home / name.lower()) for name in HOMES}}
+    for _ in range(5):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
+                   f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={home / 'work'}", "--LabApp.expose_app_in_browser=True", "--allow-root"]
+        with open(home / "server.log", "a") as log:
+            server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        if _answers(f"http://127.0.0.1:{port}", server):
+            return server, f"http://127.0.0.1:{port}"
+    raise AssertionError("JupyterLab does not start:\n" + (home / "server.log").read_text())
+
+
+def _answers(address, server):
+    """Whether the server answers in the end; not, if its process is over."""
+    for _ in range(3000):  # five minutes and more
+        if server.poll() is not None:
+            return False
         with contextlib.suppress(OSError):
-            direct.open(address, timeout=2).read()
-            return
-        assert server.poll() is None, log.read_text()
+            _ask(address, "api/status")
+            return True
         time.sleep(0.1)  # polling a server of our own until it answers; no test depends on how long that takes
-    raise AssertionError("JupyterLab did not answer within a minute:\n" + log.read_text())
+    server.kill()
+    return False
+
+
+def _shut_kernels_down(address):
+    for session in _ask(address, "api/sessions"):
+        with contextlib.suppress(OSError):  # gone already
+            _ask(address, f"api/sessions/{session['id']}", "DELETE")
+
+
+def _ask(address, path, method="GET"):
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the tests lead HTTP proxies nowhere
+    with direct.open(urllib.request.Request(f"{address}/{path}?token={TOKEN}", method=method), timeout=60) as answer:
+        return json.loads(answer.read() or "null")

@@ -5,7 +5,7 @@ import pytest
 
 from course_lib.grading import catalogue
 
-from in_lab import RESET, THEMES, complaints, execute, expect, press, set_theme, too_wide
+from in_lab import RESET, THEMES, complaints, execute, expect, keys, press, select, set_size, set_theme, settled, too_wide
 
 OPEN = "Open this run in CrashLab"
 NAMES = ["exercises/en/lesson_4", "exercises/en/lesson_6", "notebooks/en/index"]
@@ -21,13 +21,13 @@ def card(page, id):
     """The card of an exercise, begun anew. (Lab moves what is far off; the page is in front so that it is drawn.)"""
     page.bring_to_front()
     found = page.locator(".course-view", has=page.get_by_text(f"Exercise {id} · "))
-    found.get_by_role("button", name=re.compile("Reset$")).click()
+    press(found, re.compile("Reset$"))
     expect(found).to_contain_text("are forgotten")
     return found
 
 
 def choose(card, row, question, choice):
-    card.get_by_role("group", name=row).get_by_label(question).select_option(choice)
+    select(card.get_by_role("group", name=row).get_by_label(question), choice)
 
 
 def fill_in(page, card, id):
@@ -63,13 +63,12 @@ def test_a_form_is_filled_in_with_the_keyboard_alone(pages):
     form = card(page, "4.1")
     first = form.get_by_role("group", name="read_file").get_by_label("Is it idempotent?")
     first.focus()
-    page.keyboard.press("ArrowDown")
+    keys(page, "ArrowDown")
     expect(first).to_have_value("yes")
-    page.keyboard.press("Tab")
-    page.keyboard.press("h")  # a letter goes to the list, and not to JupyterLab
+    keys(page, "Tab", "h")  # a letter goes to the list, and not to JupyterLab
     expect(form.get_by_role("group", name="read_file").get_by_label("How bad is that?")).to_have_value("high")
     form.get_by_role("button", name="Check").focus()
-    page.keyboard.press("Enter")
+    keys(page, "Enter")
     expect(form).to_contain_text("✗ Every question has one of its answers.")
     expect(form).to_contain_text("nothing chosen")
 
@@ -129,6 +128,7 @@ def put_and_run(page, id, source):
         panel.content.activeCellIndex = at;
         await window.jupyterapp.commands.execute('notebook:run-cell');
     }""", [f"# exercise {id}", source])
+    settled(page)
 
 
 def test_a_code_cell_is_wrong_then_right_and_the_wrong_one_is_seen_in_crashlab(pages):
@@ -182,12 +182,13 @@ def test_outputs_are_accessible_in_each_theme(pages, name, theme):
     if name.startswith("exercises"):  # with a report and its hints in view
         form = card(page, "4.1" if name.endswith("4") else "6.1")
         form.get_by_role("combobox").first.select_option(index=1)
+        settled(page)
         press(form, "Check")
         expect(form).to_contain_text("A question back:")
         press(form, "Hint")
         expect(form).to_contain_text("Hints so far")
     set_theme(page, theme)
-    page.set_viewport_size({"width": 1280, "height": 15000})  # axe looks at no contrast where the page is scrolled away
+    set_size(page, 1280, 15000)  # axe looks at no contrast where the page is scrolled away
     page.get_by_role("heading", level=1).scroll_into_view_if_needed()
     assert complaints(page) == []
 
@@ -195,5 +196,5 @@ def test_outputs_are_accessible_in_each_theme(pages, name, theme):
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_wider_than_a_projector_or_a_small_laptop(pages, name):
     page = pages[name]
-    page.set_viewport_size({"width": 1000, "height": 800})
+    set_size(page, 1000, 800)
     assert too_wide(page) == []

@@ -1,7 +1,7 @@
 """ForkTree in a real browser: rewind by mouse, fork by keyboard alone, in each theme, on a small screen."""
 import pytest
 
-from in_lab import THEMES, complaints, execute, expect, press, set_theme, too_wide
+from in_lab import THEMES, busy_kernel, click, complaints, execute, expect, keys, press, select, set_size, set_theme, too_wide
 
 CELL = "from course_lib.widgets.fork_tree import ForkTree\ntree = ForkTree()\ntree"
 REWIND, FORK, RUN, ANEW = "Rewind to here", "Fork from here", "Run on, to the end", "Start anew, with a new world"
@@ -19,7 +19,7 @@ def page(open_notebook):
 @pytest.fixture
 def tree(page):
     """The tree, put back by its own button."""
-    page.set_viewport_size({"width": 1280, "height": 900})
+    set_size(page, 1280, 900)
     tree = page.locator(".course-view", has=page.get_by_role("button", name=REWIND))
     press(tree, ANEW)
     expect(tree.get_by_role("radio")).to_have_count(13)  # six turns with two points each, and the answer
@@ -27,7 +27,7 @@ def tree(page):
 
 
 def test_by_mouse_a_student_rewinds_runs_on_and_sees_what_stays(tree):
-    tree.get_by_role("radio", name=TURN_3).click()
+    click(tree.get_by_role("radio", name=TURN_3))
     expect(tree).to_contain_text("A rewind to here would leave standing:")
     press(tree, REWIND)
     expect(tree).to_contain_text("This run was taken back to turn 3.")
@@ -40,28 +40,28 @@ def test_by_mouse_a_student_rewinds_runs_on_and_sees_what_stays(tree):
 
 def test_with_the_keyboard_alone_a_student_forks_and_the_payment_is_made_twice(page, tree):
     tree.get_by_role("radio", checked=True).focus()
-    page.keyboard.press("Home")
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
+    with busy_kernel(page):  # quicker than the kernel
+        page.keyboard.press("Home")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
     expect(tree.get_by_role("radio", name=TURN_2)).to_be_focused()
     expect(tree).to_contain_text("checkpoints, turn 2, Point B")
     for _ in range(3):  # past the two buttons, to the name
         page.keyboard.press("Tab")
     expect(tree.get_by_label("Name of the fork")).to_be_focused()
     page.keyboard.type("plan-b")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    keys(page, "Tab", "Enter")
     expect(tree).to_contain_text("checkpoints-plan-b begins at turn 2 of checkpoints")
     tree.get_by_role("button", name=RUN).focus()
-    page.keyboard.press("Enter")
+    keys(page, "Enter")
     expect(tree).to_contain_text("[similar effect] pay_back (toolu_03_2) looks like pay_back (toolu_03)")
     expect(tree).to_contain_text("pay_back ×2")
 
 
 def test_what_was_left_behind_can_be_chosen_and_not_gone_on_with(tree):
-    tree.get_by_role("radio", name=TURN_3).click()
+    click(tree.get_by_role("radio", name=TURN_3))
     press(tree, REWIND)
-    tree.get_by_role("radio", name="left behind after turn 3: turn 5, Point B").click()
+    click(tree.get_by_role("radio", name="left behind after turn 3: turn 5, Point B"))
     expect(tree).to_contain_text("It can be looked at and compared; no run goes on from it.")
     press(tree, RUN)
     expect(tree.get_by_role("alert")).to_contain_text("choose a save of a branch")
@@ -69,8 +69,8 @@ def test_what_was_left_behind_can_be_chosen_and_not_gone_on_with(tree):
 
 def test_two_lines_are_chosen_to_be_compared(page, tree):
     execute(page, "tree.choose('checkpoints', 2); tree.fork('b'); tree.run_on(); tree.choose('checkpoints', 3); tree.fork('c')")
-    tree.get_by_label("Compare", exact=True).select_option("checkpoints-b")
-    tree.get_by_label("with", exact=True).select_option("checkpoints-c")
+    select(tree.get_by_label("Compare", exact=True), "checkpoints-b")
+    select(tree.get_by_label("with", exact=True), "checkpoints-c")
     expect(tree).to_contain_text("The first 5 messages are the same in both.")
     expect(tree.get_by_role("columnheader", name="checkpoints-b")).to_be_visible()
 
@@ -82,12 +82,12 @@ def test_it_is_accessible_in_each_theme_with_everything_drawn(page, tree, theme)
     expect(tree).to_contain_text("[done] Ada has her money back, as she asked.")
     press(tree, FORK)
     expect(tree.get_by_role("alert")).to_contain_text("name of a branch")
-    page.set_viewport_size({"width": 1280, "height": 4000})  # axe looks at no contrast where the page is scrolled away
+    set_size(page, 1280, 4000)  # axe looks at no contrast where the page is scrolled away
     assert complaints(page) == []
 
 
 def test_nothing_is_wider_than_a_small_laptop(page, tree):
     execute(page, "tree.choose('checkpoints', 3); tree.rewind(); tree.run_on(); tree.choose('checkpoints', 2); tree.fork('a-rather-long-name-of-a-branch')")
     expect(tree).to_contain_text("a-rather-long-name-of-a-branch begins")
-    page.set_viewport_size({"width": 1000, "height": 800})
+    set_size(page, 1000, 800)
     assert too_wide(page) == []

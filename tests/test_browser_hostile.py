@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from in_lab import expect, press
+from in_lab import execute, expect, press
 
 SCRIPT = "window.pwned = (window.pwned || 0) + 1"
 NASTY = (f"</script><script>{SCRIPT}</script><img src=x onerror='{SCRIPT}'><svg onload='{SCRIPT}'><iframe srcdoc='<script>parent.{SCRIPT}</script>'></iframe>"
@@ -79,16 +79,11 @@ def view(page, number):
     return page.locator(".course-view").nth(number)
 
 
-def act(page, code):
-    """Run code in the notebook's kernel, without an error."""
-    assert page.evaluate("async code => (await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code}).done).content.status", code) == "ok"
-
-
 def is_only_text(page, part, may_be=""):
     """Nothing of the payload became a tag or ran, and it can be read. may_be: a tag that JupyterLab itself makes."""
     expect(part).to_contain_text("<img src=x onerror=")
     assert page.evaluate("window.pwned") is None
-    assert page.locator("#pwned").count() == 0
+    assert page.locator("#pwned").count() == 0  # at once, and not "in the end": what was there for a moment has been there
     made = part.evaluate("""view => [...view.querySelectorAll('script, img, svg, iframe, math, object, embed, [href*="script:" i], style')]
         .filter(part => !(part.tagName === 'STYLE' && part.textContent.includes('.course-view'))).map(part => part.tagName + ' ' + part.outerHTML.slice(0, 200))""")
     made = [tag for tag in made if tag.split()[0].lower() != may_be]
@@ -99,7 +94,7 @@ def is_only_text(page, part, may_be=""):
 
 def test_the_check_would_see_a_tag_a_handler_and_a_script(page):
     part = view(page, 3)
-    act(page, f"doctor.examine({json.dumps(HOSTILE)!r})")
+    execute(page, f"doctor.examine({json.dumps(HOSTILE)!r})")
     is_only_text(page, part)
     for planted in ("<svg></svg>", "<p onclick='1'></p>", "<b id=pwned></b>", "<img src=x onerror='window.pwned = 1'>"):
         part.evaluate("(view, html) => { view.insertAdjacentHTML('beforeend', `<div id=planted>${html}</div>`); }", planted)
@@ -112,10 +107,10 @@ def test_the_check_would_see_a_tag_a_handler_and_a_script(page):
 def test_crash_lab(page):
     lab = view(page, 0)
     for label in ("after-save-a", "after-tool", "after-effect-write", "after-save-b"):
-        act(page, f"lab.choose('{label}', 1)")
+        execute(page, f"lab.choose('{label}', 1)")
         expect(lab).to_contain_text(f"{label}:1")
         is_only_text(page, lab)
-    act(page, "lab.kill()")
+    execute(page, "lab.kill()")
     expect(lab).to_contain_text("The process is dead.")
     is_only_text(page, lab)
 
@@ -123,7 +118,7 @@ def test_crash_lab(page):
 def test_checkpoint_stepper(page):
     stepper = view(page, 1)
     for label, words in [("after-save-a", "Did its tool run?"), ("mid-save-b", "in the middle of save B"), ("after-save-b", "None that it knows of."), ("after-final-save", "Nothing: the last message")]:
-        act(page, f"stepper.choose('{label}', 1)")
+        execute(page, f"stepper.choose('{label}', 1)")
         expect(stepper).to_contain_text(words)
         is_only_text(page, stepper)
 
@@ -131,10 +126,10 @@ def test_checkpoint_stepper(page):
 def test_fork_tree(page):
     tree = view(page, 2)
     is_only_text(page, tree)
-    act(page, "tree.choose('checkpoints', 3); tree.rewind()")
+    execute(page, "tree.choose('checkpoints', 3); tree.rewind()")
     expect(tree).to_contain_text("left behind after turn 3")
     is_only_text(page, tree)
-    act(page, "tree.choose('checkpoints', 2); tree.fork('b')")
+    execute(page, "tree.choose('checkpoints', 2); tree.fork('b')")
     expect(tree).to_contain_text("checkpoints-b begins at turn 2")
     is_only_text(page, tree)
     tree.get_by_label("Name of the fork").fill(NASTY.replace("\x00", "").replace("\x1b", ""))
@@ -147,7 +142,7 @@ def test_fork_tree(page):
                          ids=["messages", "a session", "no JSON", "a checkpoint"])
 def test_transcript_doctor(page, text):
     doctor = view(page, 3)
-    act(page, f"doctor.pasted.value = {text!r}; doctor.examine_button.click()")
+    execute(page, f"doctor.pasted.value = {text!r}; doctor.examine_button.click()")
     if text != NASTY:
         expect(doctor).to_contain_text("of the API's rules")
         is_only_text(page, doctor)
@@ -162,7 +157,7 @@ def test_transcript_doctor(page, text):
 def test_exercise_card(page):
     card = view(page, 4)
     is_only_text(page, card)
-    act(page, "text = ''.join(f'def {name}(*a, **k):\\n    raise ValueError({NASTY!r})\\n' for name in ('load_effects', 'save_effects', 'run_tool_uses'))\n"
+    execute(page, "text = ''.join(f'def {name}(*a, **k):\\n    raise ValueError({NASTY!r})\\n' for name in ('load_effects', 'save_effects', 'run_tool_uses'))\n"
               "card.given = text; card._act(card._judge)")
     expect(card).to_contain_text("✗ load_effects gives an empty dict")
     is_only_text(page, card)

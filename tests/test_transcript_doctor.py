@@ -39,14 +39,23 @@ def downloaded(doctor):
 def test_each_example_is_shown_examined_and_mended(number, name):
     doctor = TranscriptDoctor()
     choose(doctor.example, index=number)
-    assert json.loads(doctor.pasted.value) == BROKEN[name]
     breach = check_transcript(BROKEN[name])[0]
     shown = html.unescape(doctor.findings.value)
+    assert json.loads(html.unescape(doctor.shown.value).removeprefix("<pre>").removesuffix("</pre>")) == BROKEN[name]
     assert all(words in shown for words in (breach["where"], breach["id"], breach["text"], meaning(breach["rule"])))
     assert not doctor.mend_button.disabled and doctor.remedy.value == ""
     click(doctor.mend_button)
     assert doctor.alert.value == "" and doctor.changes[0]["what"] in html.unescape(doctor.remedy.value)
     assert downloaded(doctor) == doctor.mended and check_transcript(doctor.mended) == []
+
+
+def test_an_example_leaves_what_stands_in_the_text_box_alone():
+    doctor = TranscriptDoctor()
+    choose(doctor.pasted, value=json.dumps(SOUND))
+    choose(doctor.example, index=1)
+    assert doctor.pasted.value == json.dumps(SOUND) and "✗" in doctor.findings.value
+    click(doctor.examine_button)
+    assert "✓" in doctor.findings.value and doctor.shown.value == ""
 
 
 @pytest.mark.parametrize("rule", [*RULES, LONE])

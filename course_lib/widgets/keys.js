@@ -5,6 +5,7 @@ function render({ el }) {
     const view = el.closest(".course-view");
     if (!view) return requestAnimationFrame(own); // not in the page yet
     view.addEventListener("keydown", (event) => event.stopPropagation());
+    el.classList.add("course-keys"); // an empty part would pass for one that is still being made
   };
   own();
 }

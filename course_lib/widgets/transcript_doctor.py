@@ -28,6 +28,10 @@ def meaning(rule):
         "role": tr("The API knows user and assistant only; instructions go into the request's system field, tool results into user messages."),
         "content": tr("A message that says nothing, often what is left of one whose blocks were filtered out."),
         "field": tr("A block was put together by hand or by a converter, and a part is missing or of the wrong type."),
+        "id-pattern": tr("Another provider or a script made this id; the API takes letters, digits, _ and - and nothing else."),
+        "name-length": tr("No tool has such a name; the model may have put a whole command where the name belongs."),
+        "result-block": tr("The tool, or what carries its results, uses blocks of another format."),
+        "error-text": tr("A result that is marked as an error may hold nothing but text, and here there is a picture or the like."),
         "empty-text": tr("An empty text block, often from a stream that was cut off."),
         "blank-text": tr("A text of nothing but blanks."),
         "tool_use-role": tr("Only the model calls tools; roles were mixed up when the history was written."),
@@ -55,11 +59,11 @@ class TranscriptDoctor(View):
                                  continuous_update=False, rows=8, layout=W.Layout(width="auto"), **narrow)
         self.examine_button = W.Button(description=tr("Examine"), icon="search", layout=W.Layout(width="max-content"))
         self.mend_button = W.Button(description=tr("Mend it"), icon="wrench", disabled=True, layout=W.Layout(width="max-content"))
-        self.findings, self.remedy = W.HTML(), W.HTML()
+        self.findings, self.remedy, self.shown = W.HTML(), W.HTML(), W.HTML()
         # Jupyter's own limit for one message; a bigger file is lost on the way to the kernel, and no callback learns of it.
         limit = W.HTML(f"<small>{esc(tr('up to 10 MB; for more, the command course doctor FILE'))}</small>")
         super().__init__([W.HBox([self.example, self.file, limit], layout=W.Layout(flex_flow="row wrap")), self.pasted,
-                          W.HBox([self.examine_button, self.mend_button]), self.findings, self.remedy])
+                          W.HBox([self.examine_button, self.mend_button]), self.findings, self.remedy, self.shown])
         self._forget()
         self.on_change(self.example, self._show_example)
         self.on_change(self.file, self._load)
@@ -92,13 +96,15 @@ class TranscriptDoctor(View):
 
     def _forget(self):
         self.messages, self.breaches, self.mended, self.changes = None, [], None, []
-        self.findings.value = self.remedy.value = ""
+        self.findings.value = self.remedy.value = self.shown.value = ""
         self.mend_button.disabled = True
 
     def _show_example(self):
         if self.example.value is not None:
-            self.pasted.value = json.dumps(BROKEN[self.example.value], indent=2, ensure_ascii=False)
-            self.examine(self.pasted.value)
+            text = json.dumps(BROKEN[self.example.value], indent=2, ensure_ascii=False)
+            self.examine(text)
+            # Not in the text box: there it would wipe out what somebody has typed, perhaps while the kernel was still busy.
+            self.shown.value = f"<pre>{esc(text)}</pre>"
 
     def _load(self):
         if self.file.value:
