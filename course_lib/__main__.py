@@ -14,13 +14,13 @@ from pathlib import Path
 from . import checkpoint
 from .agent import MAX_TURNS, run_agent
 from .errors import CourseError
-from .guard import owning, preflight
+from .guard import owning, preflight, refuse_orphans
 from .keeping import WAYS, way_of
-from .log import plain, print_line
+from .log import print_line
 from .model import explain, live_client
-from .moments import Run, SimulatedCrash, as_text, parse_crash_after, utc_now
+from .moments import Run, SimulatedCrash, as_text, parse_crash_after, plain, utc_now
 from .scenarios.sales_report import SALES_REPORT
-from .storage import reason
+from .storage import reason, sync_folder
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,7 +31,8 @@ class _Parser(argparse.ArgumentParser):
 def main(argv=None):
     """Run the program; gives its exit code: 0 done, 1 error, 130 stopped from the keyboard, 137 killed."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end the run
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end the run
     try:
         options = _parser().parse_args(argv)
         crash_after = parse_crash_after(os.environ.get("CRASH_AFTER"))
@@ -55,6 +56,9 @@ def main(argv=None):
         return 1
     except OSError as error:  # of the world's files, such as sales-notes.txt
         print(f"{error.filename or 'A file'} could not be used: {reason(error)}; put that right and resume.", file=sys.stderr)
+        return 1
+    except MemoryError:
+        print("The memory of this process is not enough for what its files hold; give it more and resume.", file=sys.stderr)
         return 1
     except Exception as error:
         if not _is_from_the_sdk(error):
@@ -92,6 +96,7 @@ def _work(options):
     with owning(folder):
         if not options.resume:
             preflight(folder)
+            refuse_orphans(folder)
             scenario.lay_out(folder)
         return run_agent(client, scenario.task, scenario.tools(folder), folder=folder, resume=options.resume,
                          max_turns=options.max_turns, keep=options.keep or "file", attempts=options.attempts)
@@ -118,8 +123,11 @@ def _clock():
 
 
 def _make(folder):
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for each in new:
+            sync_folder(each.parent)
     except OSError as error:
         raise CourseError(f"The folder {folder} can't be made: {reason(error)}; choose another one with --dir.") from error
 

@@ -7,7 +7,7 @@ last save is what a resume starts from.
 
 Left out: several calls a turn (the first one runs, the others are told so).
 """
-from pathlib import Path
+import copy
 
 from . import checkpoint, history, ledger
 from .checkpoint import is_finished, opening, save_checkpoint
@@ -15,11 +15,11 @@ from .errors import CourseError
 from .guard import fingerprint, fresh_start, owning
 from .keeping import keeping, way_of
 from .ledger import IdClash, find, known_effects
-from .moments import crash_point, current, part
+from .moments import crash_point, current, own_run, part
 from .places import home_of
 from .resume import close_turn, take_up
 from .standing import similar_effects
-from .stops import final_text, tool_calls
+from .stops import final_text, sound, tokens_of, tool_calls
 from .tools import definitions, only_answer, run_tool_uses
 from .transcript import lone_surrogates
 
@@ -44,10 +44,11 @@ def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TU
     further, for a restart that nobody watches. Raises CourseError, and what the client raises;
     each leaves the last save to resume from.
     """
-    folder = Path(folder)
+    _check_arguments(client, task, tools, resume, max_turns)
+    folder = home_of(folder)  # a tool may change the current folder
     path, effects_path = folder / checkpoint.FILE, folder / ledger.FILE
     way = way_of(folder) if resume else keep
-    with keeping(way) as run, owning(folder):
+    with own_run(folder, goes_on=resume) as run, keeping(way), owning(folder):
         run.approve = approve
         if resume:
             scene = take_up(folder, tools, model=MODEL, task=task, attempts=attempts)
@@ -64,13 +65,23 @@ def run_agent(client, task, tools, *, folder=".", resume=False, max_turns=MAX_TU
         return text
 
 
+def _check_arguments(client, task, tools, resume, max_turns):
+    # Before anything is cleared: a fresh start with a slip in it must not cost the run before.
+    wrong = ("the task is to be a text that says what to do" if not resume and not (type(task) is str and task.strip())
+             else "tools is to be a dict of tools, by name" if not isinstance(tools, dict) or not all(map(callable, tools.values()))
+             else "the client has no messages.create" if not callable(getattr(getattr(client, "messages", None), "create", None))
+             else "max_turns is to be a whole number" if type(max_turns) is not int else None)
+    if wrong:
+        raise CourseError(f"run_agent can't begin: {wrong}; nothing was changed.")
+
+
 def _loop(client, scene, tools, path, effects_path, max_turns):
     seen = _Seen()
     while not is_finished(scene):
         seen.look_at_new(scene["messages"])
         reply = _ask(client, scene, tools)
         calls = tool_calls(reply)
-        scene["tokensUsed"] += reply["usage"]["input_tokens"] + reply["usage"]["output_tokens"]
+        scene["tokensUsed"] += tokens_of(reply)
         if calls and scene["turns"] >= max_turns:
             return f"Reached the max of {max_turns} turns, stopping on our own"
         if calls:
@@ -87,9 +98,11 @@ def _loop(client, scene, tools, path, effects_path, max_turns):
 def _ask(client, scene, tools):
     current().turn = scene["turns"] + 1
     crash_point("before-request")
-    reply = client.messages.create(
+    # Copies: a client may cut its list short or mark the last message, and the scene is not its to change.
+    *before, last = scene["messages"]
+    reply = sound(client.messages.create(
         model=MODEL, max_tokens=MAX_TOKENS, tools=definitions(tools),
-        tool_choice={"type": "auto", "disable_parallel_tool_use": True}, messages=scene["messages"]).to_dict()
+        tool_choice={"type": "auto", "disable_parallel_tool_use": True}, messages=[*before, copy.deepcopy(last)]).to_dict())
     crash_point("after-response")
     return reply
 

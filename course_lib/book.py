@@ -23,6 +23,7 @@ from pathlib import Path
 
 from .checkpoint import CheckpointMissing, check_shape, is_message
 from .errors import CourseError
+from .ledger import free_name
 from .places import home_of, pick
 from .storage import StorageError, append, check_ordinary, cut, reason
 from .values import as_content, encode_line
@@ -231,8 +232,7 @@ def _keep_apart(book):
     try:
         behind = book.path.read_bytes()[book.size:].rstrip(b"\0")
         if b"\n" in behind:
-            n = 1 + len(list(book.path.parent.glob(f"{FILE}.broken.*")))
-            book.path.with_name(f"{FILE}.broken.{n}").write_bytes(behind)
+            free_name(book.path).write_bytes(behind)
     except OSError as error:
         raise StorageError(f"What stood behind the last whole line of {FILE} could not be set aside: {reason(error)}; put that right and resume.") from error
 

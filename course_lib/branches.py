@@ -11,17 +11,17 @@ from pathlib import Path
 from . import history, ledger
 from .checkpoint import lineage_of
 from .errors import CourseError
-from .guard import LOCK, owning, preflight
+from .guard import LOCK, is_taken, owning, preflight
 from .keeping import keeping, way_of
 from .ledger import LedgerError, find
-from .moments import alert, current, part
+from .moments import alert, current, own_run, part
 from .places import home_of, place
 from .reopen import reopen
 from .resume import close_turn, open_ledger, reconcile
 from .scenes import kept, load_latest, rewind_to
 from .standing import effects_since, tell
-from .storage import StorageError, reason
-from .tools import result
+from .storage import StorageError, reason, sync_folder
+from .tools import UNKNOWN, result
 from .turns import is_aside
 from .values import as_content
 
@@ -36,7 +36,7 @@ def go_back_to(turn, point=None, *, folder="checkpoints", tools=None):
     A call that dangles at a Point A is reconciled first. If effects are left standing, a message at
     the end tells the model. Nothing is deleted, and it is durable when this returns. Raises NoSuchTurn.
     """
-    with keeping(way_of(folder)), owning(folder):
+    with own_run(home_of(folder)), keeping(way_of(folder)), owning(folder):
         scene = _scene(turn, point, folder)
         turn, point = place(scene)
         preflight(folder)
@@ -109,6 +109,9 @@ def _settled(scene, folder, tools, done):
         entry = None
     if entry is not None:
         return result(scene["pendingToolUse"], as_content(entry.get("result")))
+    if is_taken(folder):  # it may be doing this very thing now, and whoever asks the world asks too early
+        return result(scene["pendingToolUse"], f"{UNKNOWN}: the run that this branch leaves is still at work on this {scene['pendingToolUse']['name']}, "
+                                               "so it was not run here. Find out what came of it before you rely on it or repeat it.", is_error=True)
     with keeping("file", load_effects=lambda path: done, save_effect=lambda path, id, entry: done.update({id: entry})):
         return reconcile(scene, tools or {}, effects_path=Path(folder) / ledger.FILE)
 
@@ -121,6 +124,7 @@ def _new_folder(folder, name, lineage):
         raise BranchError(f"There is a {branch.name} already; choose another name for the branch.")
     try:
         branch.mkdir(exist_ok=True)
+        sync_folder(branch.parent)
     except OSError as error:
         raise StorageError(f"{branch.name} could not be made: {reason(error)}; make {branch.parent.name or 'that place'} writable and try again.") from error
     return branch

@@ -159,4 +159,4 @@ def _kind(value):
 
 
 def _folder(path):
-    return "this folder" if path.parent == Path(os.curdir) else f"the folder {path.parent.name or path.parent}"
+    return "this folder" if path.parent in (Path(os.curdir), Path.cwd()) else f"the folder {path.parent.name or path.parent}"

@@ -96,6 +96,8 @@ def build_parser():
     command.add_argument("file", metavar="FILE", help=tr("a program, or for a form a dict in Python or JSON"))
     command = add(commands, "hint", hint, tr("give one hint more on what the last check of an exercise found"))
     command.add_argument("exercise", metavar="EXERCISE", help=tr("its number, such as 4.2"))
+    command = add(commands, "solution", solution, tr("show a worked answer to an exercise, once an answer of your own has been checked"))
+    command.add_argument("exercise", metavar="EXERCISE", help=tr("its number, such as 4.2"))
     command = add(commands, "reset", reset, tr("forget what was done in an exercise, and begin it anew"))
     command.add_argument("exercise", metavar="EXERCISE", help=tr("its number, such as 4.2"))
     command.add_argument("file", metavar="FILE", nargs="?", help=tr("write there what one begins with; what a file of that name holds is kept beside it, with .old added to the name"))
@@ -103,7 +105,7 @@ def build_parser():
     command = add(commands, "grade", grade, tr("check the answers of a whole class, each program in a sandbox"),
                   more=tr("Started again with the same --out it goes on where it was stopped. Exit code: 0 if every answer was checked, 2 if some could not be."))
     command.add_argument("folder", metavar="FOLDER", help=tr("notebooks, .py or .json files, one for each student or in a folder for each"))
-    command.add_argument("--out", metavar="REPORT", required=True, help=tr("the folder for report.html, results.csv and what has been graded so far"))
+    command.add_argument("--out", metavar="REPORT", required=True, help=tr("the folder for report.html, results.csv, students.csv and what has been graded so far"))
     command.add_argument("--unsafe", action="store_true", help=tr("run programs without a sandbox where there is none"))
     command = add(commands, "prove", prove, tr("try every kill, fault and power cut on the course's own library"),
                   more=tr("Exit code: 0 if nothing is lost, 1 if something is. All of it takes some minutes."))
@@ -225,8 +227,22 @@ def check(args):
         found = catalogue.check(args.exercise, text_of(args.file))
     except CourseError as error:
         return complain(error, 2)
-    say(feedback.as_text(found), *(feedback.asked(catalogue.exercise(args.exercise)) if found.outcome == report.NOT_ATTEMPTED else []))
+    unfinished = found.outcome == report.NOT_ATTEMPTED or found.slip and found.slip.hint == "complete"
+    say(*(on_paper(args.exercise) if unfinished else []), feedback.as_text(found), *how_to_open(found.slip))
     return {report.CORRECT: 0, report.UNCHECKED: 2}.get(found.outcome, 1)
+
+
+def on_paper(id):
+    """What stands above an exercise's answer in a notebook, and a line of space."""
+    from course_lib.grading import catalogue, sheet
+    return [*sheet.sheet(catalogue.exercise(id)), ""]
+
+
+def how_to_open(slip):
+    """Where the run that a check names can be looked at: in a notebook."""
+    if not slip or not slip.scenario:
+        return []
+    return [tr("To look at that run, put these two lines into a notebook of the course:"), "  from course_lib.widgets.crash_lab import CrashLab", f'  CrashLab("{slip.scenario}")']
 
 
 def text_of(file):
@@ -240,15 +256,21 @@ def text_of(file):
 def hint(args):
     from course_lib.grading import catalogue, feedback
     steps, n = catalogue.hint(args.exercise)
-    say(*(f"{number}. {text}" for number, text in enumerate(steps, 1)), feedback.how_many(steps, n))
+    paper = on_paper(args.exercise) if catalogue.exercise(args.exercise).kind == "form" else []      # a program's file says what it is about
+    say(*paper, *(f"{number}. {text}" for number, text in enumerate(steps, 1)), feedback.how_many(steps, n))
+
+
+def solution(args):
+    from course_lib.grading import catalogue, sheet
+    say(*sheet.worked(catalogue.exercise(args.exercise), catalogue.solution(args.exercise)))
 
 
 def reset(args):
-    from course_lib.grading import catalogue, feedback
+    from course_lib.grading import catalogue
     starter = catalogue.starter_text(args.exercise)
     written = begin_anew(Path(args.file), starter) if args.file else []
     catalogue.reset(args.exercise)
-    say(tr("{exercise} is as if you had never tried it.", exercise=args.exercise), *written, *feedback.asked(catalogue.exercise(args.exercise)))
+    say(*on_paper(args.exercise), tr("{exercise} is as if you had never tried it.", exercise=args.exercise), *written)
 
 
 def begin_anew(file, starter):

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import secrets
+import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -50,11 +51,12 @@ def owning(folder):
     if path in run.owned:
         yield
         return
-    before = run.fence, run.unlocked
+    before, process = (run.fence, run.unlocked), os.getpid()
     fd, run.unlocked = None, None
     try:
         fd = _lock(path)
-        run.fence = lambda: _check_mine(path, fd)
+        _held.add(fd)
+        run.fence = lambda: _check_mine(path, fd, process)
         run.owned.add(path)
     except OSError as error:  # said by preflight, once it is known that the run is to start
         run.unlocked = reason(error)
@@ -70,9 +72,23 @@ def owning(folder):
     finally:
         run.fence, run.unlocked = before
         run.owned.discard(path)
-        with suppress(OSError):
-            if fd is not None:
+        if fd in _held:
+            _held.discard(fd)
+            with suppress(OSError):
                 os.close(fd)
+
+
+def is_taken(folder):
+    """Whether a run owns the folder now."""
+    with suppress(OSError):
+        fd = os.open(Path(folder) / LOCK, os.O_RDWR)
+        try:
+            _lock_for_us(fd, Path(folder) / LOCK)
+        except InUse:
+            return True
+        finally:
+            os.close(fd)
+    return False
 
 
 def preflight(folder):
@@ -98,17 +114,15 @@ def fresh_start(folder):
     """
     folder = Path(folder)
     preflight(folder)
-    _refuse_orphans(folder)
+    refuse_orphans(folder)
     _say_what_is_lost(folder)
     try:
-        # The checkpoint goes first: a ledger without one is harmless, a checkpoint without its
-        # ledger would forget that its pending call has happened.
-        for path in (*(folder / name for name in OURS), *broken_ledgers(folder / ledger.FILE), *broken_ledgers(folder / history.FILE)):
-            target = target_of(path)
-            (target if target.name == path.name else path).unlink(missing_ok=True)  # a link to a file of another name is ours, that file is not
-        current().books.clear()  # what was read of them is no more
-        for path in turns.our_files(folder):
+        # Killed on the way, the run before is there as it was, or gone. So what only repeats another file goes first, then what decides, the newest
+        # save last, and the ledgers after it: without a checkpoint one is harmless, a checkpoint without its ledger would forget what has happened.
+        for path in (folder / checkpoint.FILE, *turns.our_files(folder), folder / history.FILE, folder / ledger.FILE, folder / ATTEMPTS,
+                     *broken_ledgers(folder / ledger.FILE), *broken_ledgers(folder / history.FILE)):
             _remove(path)
+        current().books.clear()  # what was read of them is no more
         sweep_all(folder)
         sync_folder(folder)
     except OSError as error:
@@ -167,18 +181,21 @@ def sweep_all(folder):
 
 
 def _remove(path):
-    if path.is_dir():
+    if turns.is_aside(path) and path.is_dir() and not path.is_symlink():
         with suppress(OSError):  # somebody keeps files of their own in it
             path.rmdir()
     else:
-        path.unlink(missing_ok=True)
+        target = target_of(path)
+        (target if target.name == path.name else path).unlink(missing_ok=True)  # a link to a file of another name is ours, that file is not
 
 
-def _refuse_orphans(folder):
+def refuse_orphans(folder):
+    """Raise CourseError where a fresh start would take the ground from under branches."""
+    folder = Path(folder)
     try:
         orphans = [branch.name for branch in history.forks_of(folder)]
     except OSError as error:
-        raise StorageError(f"What lies in {folder.absolute().name} could not be looked at: {reason(error)}; put that right and start again.") from error
+        raise StorageError(f"What lies beside {folder.absolute().name} could not be looked at: {reason(error)}; put that right and start again.") from error
     if orphans:
         raise CourseError(f"The history in {folder.absolute().name} is where {', '.join(orphans)} begins, which could not be read without it: "
                           "remove that branch first, or start in another folder.")
@@ -202,8 +219,9 @@ def _say_what_is_lost(folder):
 def _lock(path):
     """An open, locked run.lock with our name in it. Raises InUse or OSError."""
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
+            _check_ours(fd)
             _lock_for_us(fd, path)
             if not _is_at(path, fd):  # its owner removed it while we waited at the door
                 os.close(fd)
@@ -235,13 +253,35 @@ def _lock_for_us(fd, path):
         raise InUse(f"{path.absolute().parent.name} is in use by process {owner}; nothing was changed: let it finish, or stop it, and start again.") from None
 
 
+def _check_ours(fd):
+    # What it says is written over, so it must not be somebody's file under a second name.
+    state = os.fstat(fd)
+    if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+        raise OSError(errno.EINVAL, "it is a link, or no ordinary file")
+
+
 def _unlock(path, fd):
     with suppress(OSError):
-        if fd is not None and _is_at(path, fd):
+        if fd in _held and _is_at(path, fd):
             path.unlink()
 
 
-def _check_mine(path, fd):
+def _let_go():
+    """In a copy of this process that somebody makes with fork: the locks are the first one's alone."""
+    for fd in _held:
+        with suppress(OSError):
+            os.close(fd)
+    _held.clear()
+
+
+_held = set()  # the descriptors of the locks that this process holds
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
+
+
+def _check_mine(path, fd, process):
+    if os.getpid() != process:
+        raise InUse(f"This process is a copy of the one that runs {path.parent.name}, which alone goes on with it; nothing was saved.")
     try:
         mine = _is_at(path, fd)
     except OSError as error:

@@ -82,6 +82,7 @@ def load(folder, turn, point=None):
 def begin(folder, scene, came_from):
     """The first lines of a new branch. came_from, (folder, turn, point), is where it leaves its parent, whose lines up to there it shares."""
     parent, turn, point = came_from
+    sync(home_of(parent) / FILE)  # the branch stands on these lines, and the last one may not be on disk yet
     timeline = _look(parent, until=turn).timeline
     number = pick(timeline.places(), turn, point, parent)
     save = timeline.saves[number]

@@ -8,6 +8,7 @@ in milliseconds or no `result`. (lessons 4 and 6)
 
 Left out: what to do about a call that is not in here (resume.py decides).
 """
+import glob
 import os
 from pathlib import Path
 
@@ -92,14 +93,19 @@ def find(effects, call):
 def set_aside(path):
     """Move a broken ledger out of the way, durably, and give its new name. Raises StorageError. See also was_set_aside."""
     target = target_of(path)
-    n = 1 + max((int(old.suffix[1:]) for old in broken_ledgers(path)), default=0)
-    moved = target.with_name(f"{target.name}.broken.{n}")
+    moved = free_name(path)
     try:
         os.rename(target, moved)
         sync_folder(target.parent)
     except OSError as error:
         raise StorageError(f"The broken {target.name} could not be set aside: {reason(error)}; put that right and resume.") from error
     return moved
+
+
+def free_name(path):
+    """The next name beside a file under which what is broken can be kept."""
+    target = target_of(path)
+    return target.with_name(f"{target.name}.broken.{1 + max((int(old.suffix[1:]) for old in broken_ledgers(path)), default=0)}")
 
 
 def was_set_aside(path):
@@ -110,7 +116,7 @@ def was_set_aside(path):
 def broken_ledgers(path):
     """The ledgers that set_aside moved out of the way of this one."""
     target = target_of(path)
-    return [p for p in target.parent.glob(f"{target.name}.broken.*") if p.suffix[1:].isdecimal()]
+    return [p for p in target.parent.glob(f"{glob.escape(target.name)}.broken.*") if p.suffix[1:].isdecimal()]
 
 
 def _is_entry(entry):

@@ -1,5 +1,5 @@
 """The lesson's terminal lines, made from the stream of moments. (lesson 6)"""
-from .moments import ALERT
+from .moments import ALERT, plain
 
 _VERDICTS = {
     "hit": "ledger hit, reusing result, not re-running",
@@ -26,11 +26,6 @@ def line(moment):
     if moment.label == "reconciled":
         return f"[resume][reconcile] tool_use_id={facts['id']} name={facts['name']} {_VERDICTS[facts['branch']]}"
     return facts["text"] if moment.label == ALERT else None
-
-
-def plain(text):
-    """Text from a file or a model as a terminal may have it: no line breaks, no escape codes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def print_line(moment):

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 from .agent import MAX_TOKENS, MODEL  # the one place that names them
 from .errors import CourseError
+from .moments import plain
 from .scripted_api import ScriptedAPI, ScriptExhausted  # noqa: F401  (both are found here too)
 
 _KEY = "ANTHROPIC_API_KEY"
@@ -106,7 +107,7 @@ def explain(error):
 
     error: an exception of the SDK's, a RequestRefused, or any other.
     """
-    return _without_key(" ".join(_explain(error).split()))
+    return plain(_without_key(" ".join(_explain(error).split())))
 
 
 def _explain(error):

@@ -10,6 +10,7 @@ A simulated crash is raised from here. It leaves out what only a real kill shows
 import re
 import secrets
 import sys
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -96,6 +97,7 @@ class Run:
         self.approve = None  # who answers at the approval gate, as run_tool_uses takes it
         self.key = None  # the idempotency key of the call under way, where the outside is to be given one
         self.reconciling = False  # True while a resume closes the turn that the crash cut short
+        self.folder = self.last = None  # of the start or resume under way in it, and of the last one
         self._tokens = []
 
     def __enter__(self):
@@ -132,6 +134,27 @@ def current():
     return _current.get(None) or Run()
 
 
+@contextmanager
+def own_run(folder, *, goes_on=False):
+    """The current Run, for one start or resume in that folder; where one is under way already, as when a tool runs an agent, a new one.
+
+    goes_on: whether what is still to be written there may be of an earlier one.
+    """
+    outer = current()
+    if outer.folder is not None:
+        run = Run(durability=outer.durability, clock=outer.clock, new_id=outer.new_id, quiet=outer.quiet)
+    else:
+        run = outer
+    with run:
+        if not goes_on or run.last != folder:
+            run.unwritten.clear()
+        run.folder, run.last, run.family, run.approve, run.similar = folder, folder, None, None, lambda call: []
+        try:
+            yield run
+        finally:
+            run.folder = None
+
+
 def crash_point(label, /, **facts):
     """Announce an instant; if the run is to die here, it dies here. (lesson 6)"""
     current().announce(label, facts)
@@ -146,7 +169,13 @@ def alert(text):
     """Tell a person something that neither the model nor the caller can act on."""
     remark(ALERT, text=text)
     if not current().quiet:
-        print(text, file=sys.stderr)
+        with suppress(OSError, ValueError):  # nobody can be told, and what is under way must not suffer from that
+            print(plain(text), file=sys.stderr)
+
+
+def plain(text):
+    """Text from a file or a model as a terminal may have it: no line breaks, no escape codes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def part(function):

@@ -14,7 +14,10 @@ class NoSuchTurn(CourseError):
 
 def home_of(folder):
     """The folder of a branch as a whole path, so that it has a name: also of "." and ".."."""
-    return Path(os.path.abspath(folder))
+    try:
+        return Path(os.path.abspath(folder))
+    except FileNotFoundError:
+        raise CourseError("The current folder is gone; change to another one and start again.") from None
 
 
 def place(checkpoint):

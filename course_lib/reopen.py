@@ -38,7 +38,7 @@ def _check_conversation(scene, name, advice):
     # missing is the answer to the pending call. Ids and names are as the run's own model gave them.
     last, pending = len(scene["messages"]) - 1, scene["pendingToolUse"] is not None
     breaches = [breach for breach in check_transcript(scene["messages"], ends_with_user=not pending and not is_finished(scene))
-                if breach["rule"] not in NAMED and not (pending and breach["rule"] == "unanswered" and breach["where"].startswith(f"messages.{last}"))]
+                if breach["rule"] not in NAMED and not (is_finished(scene) and breach["where"].startswith(f"messages.{last}.")) and not (pending and breach["rule"] == "unanswered" and breach["where"].startswith(f"messages.{last}"))]
     if breaches:
         raise NotACheckpoint(f"{name} holds a conversation the API refuses ({breaches[0]['text'].rstrip('.')}); {advice}.")
 

@@ -78,6 +78,9 @@ def _mend_block(block, where, role, changes, told):
         return _as_text(block, where, role, changes, told)
     if kind == "text" and isinstance(block.get("text"), str):
         field, new = "text", _mend_text(block["text"], where, f"{where}.text", role, changes)
+    elif kind == "tool_result" and block.get("is_error") is True and block.get("content", "") in ("", []):
+        _note(changes, where, block.get("tool_use_id"), "error-empty", tr("The error was empty; it says {empty} now.", empty=EMPTY))
+        return {**block, "content": EMPTY}
     elif kind == "tool_result" and "content" in block:
         block = _mend_inside(block, where, changes)
         field, new = "content", _mend_characters(block["content"], f"{where}.content", block.get("tool_use_id"), changes)

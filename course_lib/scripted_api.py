@@ -171,13 +171,13 @@ class _Log:
 
 
 def _read_records(data):
-    return [record for record in map(_read_record, data.splitlines()) if isinstance(record, dict)]
+    return [record for record in map(_read_record, data.splitlines()) if isinstance(record, dict) and {"turn", "status"} <= record.keys()]
 
 
 def _read_record(line):
     try:
         return json.loads(line)
-    except ValueError:  # the torn line of a killed process
+    except (ValueError, RecursionError):  # the torn line of a killed process
         return None
 
 

@@ -21,6 +21,7 @@ from .moments import crash_point, current
 _NOT_ORDINARY = "it is no ordinary file"
 _AHEAD = 1 << 16  # bytes
 _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # file systems that have no such thing
+_NO_MODES = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS}  # likewise: those of another system, such as FAT
 
 
 class StorageError(CourseError):
@@ -166,7 +167,7 @@ def _write_new(temp, data, target, moment, facts):
     try:
         if hasattr(os, "fchmod"):
             with suppress(FileNotFoundError):  # a first save has no mode to keep
-                os.fchmod(fd, stat.S_IMODE(os.stat(target).st_mode))
+                _keep_mode(fd, stat.S_IMODE(os.stat(target).st_mode))
         half = len(data) // 2
         _write_all(fd, data[:half])
         crash_point(f"mid-{moment}", **facts)
@@ -175,6 +176,14 @@ def _write_new(temp, data, target, moment, facts):
             _sync(fd)
     finally:
         os.close(fd)
+
+
+def _keep_mode(fd, mode):
+    try:
+        os.fchmod(fd, mode)
+    except OSError as error:
+        if error.errno not in _NO_MODES:
+            raise
 
 
 def _grow(fd, size, needed):

@@ -6,7 +6,8 @@ has; and a failed write is never reported to the model as a failed tool, since i
 call again under a new id and the effect would happen twice. (lessons 4 and 6)
 """
 import copy
-from collections.abc import Callable
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 
 from .errors import CourseError
@@ -16,6 +17,10 @@ from .values import MARK, as_content, check, storable
 
 
 UNKNOWN = "State unknown"  # how the result of a call begins of which nobody knows whether it happened
+
+
+class ForkedAway(CourseError):
+    """This process is a copy that a tool has made of the run's own, and has no business with the run."""
 
 
 @dataclass(frozen=True)
@@ -66,30 +71,39 @@ def only_answer(results, call):
 
 def is_answer(block, call):
     """Whether a block is a tool_result of this call."""
-    return type(block) is dict and block.get("type") == "tool_result" and block.get("tool_use_id") == call["id"]
+    return (type(block) is dict and block.get("type") == "tool_result" and block.get("tool_use_id") == call["id"]
+            and type(block.get("content", "")) in (str, list))
 
 
 def perform(call, tools, *, effects_path):
     """Run one call and record it; the tool_result, an is_error where the tool raised."""
     current().fence()  # a run that was paused and has lost its folder does nothing more
-    tool, run = tools[call["name"]], current()
+    tool, run, process = tools[call["name"]], current(), os.getpid()
     before = run.key
     try:
         if getattr(tool, "business_key", None):
             run.key = tool.business_key(copy.deepcopy(call["input"]))
         # A copy: a tool may change its input, but not the record of it.
         value = tool(copy.deepcopy(call["input"]))
+        if isinstance(value, (Awaitable, Generator, AsyncGenerator)):
+            if hasattr(value, "close"):
+                value.close()
+            raise TypeError(f"it gave a {type(value).__name__}, which nobody has run; a tool is a plain function that does its work before it returns")
     except (Exception, SystemExit) as error:
+        if os.getpid() != process:  # the tool has made a copy of this process, and that one is not the run
+            raise
         said = storable(error)  # an error's text may be as odd as any result
         return result(call, f"{call['name']} failed: {said[MARK]}: {said['text']}", is_error=True)
     finally:
         run.key = before
+    if os.getpid() != process:
+        raise ForkedAway(f"The tool {call['name']} has made a copy of this process with fork and let it return; only the first one goes on with the run.")
     return result(call, as_content(record(call, value, effects_path)))
 
 
 def record(call, value, effects_path):
     """Put a call that has happened into the ledger; its result in the form the ledger keeps."""
-    value = storable(value)
+    value = _stored(value)
     entry = {"name": call["name"], "result": value, "at": current().clock(), "input": call["input"]}
     if current().family:
         entry["lineage"] = current().family
@@ -100,6 +114,13 @@ def record(call, value, effects_path):
         alert(f"[ledger write failed] tool_use_id={call['id']} name={call['name']}: the tool ran, "
               f"and a resume won't know; check by hand. Cause: {error}")
     return value
+
+
+def _stored(value):
+    try:
+        return storable(value)
+    except (Exception, SystemExit) as error:  # a list that another thread still adds to; the effect has happened whatever its result looks like
+        return storable(f"(the result could not be read: {type(error).__name__})")
 
 
 def result(call, content, *, is_error=False):
@@ -131,8 +152,17 @@ def _answer(call, tools, effects_path, approve):
         for where, id, like in current().similar(call):
             known = f"is on record in {where.name} since {like['at']}" if "at" in like else f"may have happened in {where.name}"
             alert(f"[similar effect] {call['name']} ({call['id']}) looks like {like['name']} ({id}), which {known}: is this to happen once more?")
-        if not (approve and approve(call["name"], copy.deepcopy(call["input"]))):
+        if not _is_approved(approve, call):
             return result(call, f"A person has to approve each {call['name']} and did not; "
                                 "it was not run.", is_error=True)
         crash_point("after-approval", name=call["name"])
     return part(perform)(call, tools, effects_path=effects_path)
+
+
+def _is_approved(approve, call):
+    """Whether a person has said True; anything else, an error among it, is no."""
+    try:
+        return approve is not None and approve(call["name"], copy.deepcopy(call["input"])) is True
+    except Exception as error:
+        alert(f"[approval failed] tool_use_id={call['id']} name={call['name']}: {type(error).__name__}: {error}; that counts as no.")
+        return False

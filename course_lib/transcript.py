@@ -26,6 +26,7 @@ RULES = {  # short name -> what the API says of a breach
     "name-length": "{where}.tool_use.name: String should have at {bound}",
     "result-block": "{where}.tool_result.content.{number}: Input tag '{kind}' found using 'type' does not match any of the expected tags: {expected}",
     "error-text": "{where}.tool_result: all content must be type `text` if `is_error` is true",
+    "error-empty": "{where}.tool_result: content cannot be empty if `is_error` is true",
     "empty-text": "messages: text content blocks must be non-empty",
     "blank-text": "messages: text content blocks must contain non-whitespace text",
     "tool_use-role": "{message}: `tool_use` blocks can only be in `assistant` messages",
@@ -132,6 +133,8 @@ def _check_block(where, role, block):
         elif field == "name" and not 0 < len(block[field]) <= _LONGEST_NAME:
             bound = f"most {_LONGEST_NAME} characters" if block[field] else "least 1 character"
             found.append(_breach("name-length", where, _id(block), bound=bound))
+    if kind == "tool_result" and block.get("is_error") is True and block.get("content", "") in ("", []):
+        found.append(_breach("error-empty", where, _id(block)))
     if kind == "tool_result" and isinstance(block.get("content"), list):
         found += _check_inside(where, block)
     if (kind, role) in (("tool_use", "user"), ("tool_result", "assistant")):

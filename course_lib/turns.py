@@ -126,10 +126,10 @@ def is_aside(folder):
 
 
 def our_files(folder):
-    """What a fresh start clears: turn files, those that rewinds have moved aside, and then their folders, where nothing else is in them."""
-    here = [Path(folder) / name for name in _names(folder) if FILE.fullmatch(name) or name == MOVING]
+    """What a fresh start clears: those that rewinds have moved aside, their folders, where nothing else is in them, and the turn files, the newest last."""
+    here = [Path(folder) / _name(*save) for save in _turn_files(folder)] + [Path(folder) / name for name in _names(folder) if name == MOVING]
     aside = [path for path in set_aside(folder) if path.is_dir() and not path.is_symlink()]
-    return [*here, *(path / name for path in aside for name in _names(path) if FILE.fullmatch(name)), *aside]
+    return [*(path / name for path in aside for name in _names(path) if FILE.fullmatch(name)), *aside, *here]
 
 
 def names_of_temp_files(folder):
@@ -166,5 +166,7 @@ def _plan(folder):
 def _names(folder):
     try:
         return sorted(os.listdir(folder))
-    except OSError:  # no folder, or none that can be looked at: whoever loads from it can say why
+    except (FileNotFoundError, NotADirectoryError):  # whoever loads from it can say so
         return []
+    except OSError as error:
+        raise StorageError(f"{home_of(folder).name} can't be looked into: {reason(error)}; make it readable and try again.") from error

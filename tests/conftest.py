@@ -48,6 +48,20 @@ def children(monkeypatch):
     return started
 
 
+@pytest.fixture
+def handed_in(tmp_path):
+    """hand_in("ada/4.1.json", text) puts a submission into the folder, which it gives."""
+    folder = tmp_path / "handed in"
+    folder.mkdir()
+
+    def hand_in(name, text):
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+        return folder
+    return hand_in
+
+
 @pytest.fixture(scope="session")
 def browser():
     """Chromium without a window. Without one the tests are skipped, loudly; in CI that is a failure."""

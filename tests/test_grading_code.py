@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.grading import catalogue
 from course_lib.grading.code_exercises.answer import HINTS
 from course_lib.grading.report import FAIL, PASS
 from course_lib.scenarios.experiment import Experiment
@@ -83,6 +84,19 @@ def test_a_because_that_is_none_is_told_as_what_it_is(because, said):
 def test_a_cell_that_nobody_has_worked_on_is_not_attempted(id, change):
     report = exercise(id).check(change(exercise(id).starter))
     assert report.outcome == "not attempted" and report.problem and not report.findings
+
+
+@pytest.mark.parametrize("id", catalogue.MODULES)
+@pytest.mark.parametrize("text, said", [("", "nothing in it"), (" \n", "nothing in it"), ("\ufeff#  Exercise 9.9\nx = 1", "an answer to 9.9"), ('{"cells": [], "metadata": {}, "nbformat": 4}', "whole notebook")])
+def test_a_text_that_is_something_else_is_told_as_what_it_is(id, text, said):
+    report = catalogue.exercise(id).check(text)
+    assert report.outcome == "not attempted" and said in report.problem and not report.findings
+
+
+def test_two_parts_of_one_exercise_are_not_taken_for_each_other():
+    for id, other in (("1.2", "1.2-code"), ("1.2-code", "1.2")):
+        assert f"an answer to {other};" in catalogue.exercise(id).check(catalogue.starter_text(other)).problem
+        assert catalogue.exercise(id).check(catalogue.cell_text(id, catalogue.exercise(id).solution)).outcome == "correct"
 
 
 @pytest.mark.parametrize("id", CODES)

@@ -18,7 +18,7 @@ from course_lib.grading.driver import DIED, FLOOD, GREEDY, KILLED, RAISED, RETUR
 from course_lib.grading.code_exercises.answer import Answer, put, read
 from course_lib.grading.feedback import as_html, as_text
 from course_lib.grading.usage import disk_of
-from course_lib.grading.report import PASS
+from course_lib.grading.report import FAIL, PASS
 from test_grading_code import CODES, exercise
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,6 +72,25 @@ def test_a_tool_that_fails_raises_in_the_answer_and_can_be_caught_there(tmp_path
 
     text = "def f(tool):\n    try:\n        tool({})\n    except Exception as error:\n        return str(error)"
     assert calls(text, tmp_path, "f", down).value == "the mail is down"
+
+
+@pytest.mark.parametrize("call", ["tool()", "tool(1, 2)", "tool(name='add', input={})", "tool(self=1, input={})", "tool({}, number=0, call=None)", "client()", "client.messages()"])
+def test_a_call_of_another_shape_raises_a_type_error_in_the_answer_and_nowhere_else(tmp_path, call):
+    seen, client = [], Fake(messages=Fake(create=Fake(lambda **request: None)))
+    ended = calls(f"def f(tool, client):\n    return {call}", tmp_path, "f", Fake(lambda input: seen.append(input)), client)
+    assert (ended.status, ended.error, ended.line, seen) == (RAISED, "TypeError", 2, [])
+
+
+@pytest.mark.parametrize("id, call", [("3.2", 'tool(pending["input"])'), ("4.2", 'tools[block["name"]](block["input"])'), ("6.2", 'tools[block["name"]](block["input"])'), ("2.2", 'tools[call["name"]](call["input"])'),
+                                      ("2.2", "client.messages.create(messages=messages)")])
+@pytest.mark.parametrize("given", ["", "1, 2, 3", "name=1, self=2, input=3", "number=1, call=2, function=3", "*'abc', **{'': 1}"])
+def test_whatever_a_call_looks_like_there_is_a_report_and_the_answer_is_not_right(id, call, given):
+    report = exercise(id).check(exercise(id).solution.replace(call, f"{call[:call.rindex('(')]}({given})"))
+    assert report.outcome == "incorrect" and report.slip.given
+
+
+def test_a_number_longer_than_python_reads_is_one_beyond_all_others(tmp_path):
+    assert calls("import sys\nsys.set_int_max_str_digits(0)\ndef f():\n    return [10 ** 5000, -10 ** 5000, 10 ** 3000]", tmp_path).value == [float("inf"), float("-inf"), 10 ** 3000]
 
 
 WAYS_TO_WRITE = {
@@ -434,6 +453,94 @@ def test_the_subtle_forgeries_earn_nothing_anywhere(id, nothing_done, impatient)
 def test_a_forgery_inside_of_the_functions_earns_nothing_either(id, body, nothing_done, impatient):
     text = idle(id, body).replace("):\n", ", *args):\n") if "args" in body else idle(id, body)
     assert earned(id, FORGED_LINES + FORGERIES["lays out ledgers"] + FORGERIES["equals everything"] + "\n" + text) <= nothing_done[id]
+
+
+# As a save that is not atomic, unnoticed by the hook in its own process.
+BESIDE_THE_HOOK = {
+    "the hook is muted": """
+    frame = __import__("sys")._getframe()
+    while "channel" not in frame.f_locals:
+        frame = frame.f_back
+    frame.f_locals["channel"].ask = lambda message: {"go": True}
+    if os.path.exists(path): os.remove(path)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+""",
+    "the C library": """
+    import ctypes
+    system = ctypes.CDLL(None)
+    system.unlink(os.fsencode(path))
+    written = system.creat(os.fsencode(path), 0o600)
+    system.write(written, text.encode(), len(text.encode()))
+    system.close(written)
+""",
+    "the old one is put aside": """
+    import ctypes
+    temp = f"{path}.tmp"
+    with open(temp, "w", encoding="utf-8") as file:
+        file.write(text)
+    ctypes.CDLL(None).rename(os.fsencode(path), os.fsencode(f"{path}.old"))
+    ctypes.CDLL(None).rename(os.fsencode(temp), os.fsencode(path))
+""",
+    "another program": """
+    import subprocess
+    subprocess.run(["/bin/sh", "-c", 'rm -f "$0"; cat > "$0"', str(path)], input=text.encode())
+""",
+    "a rename before the bytes": """
+    import ctypes
+    temp = f"{path}.tmp"
+    with open(temp, "w", encoding="utf-8") as file:
+        ctypes.CDLL(None).rename(os.fsencode(temp), os.fsencode(path))
+        file.write(text)
+"""}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system is asked what it saw")
+@pytest.mark.parametrize("way", BESIDE_THE_HOOK)
+@pytest.mark.parametrize("id, name, value", [("2.2", "save_checkpoint", "checkpoint"), ("4.2", "save_effects", "effects")])
+def test_a_save_that_is_not_atomic_is_seen_from_outside_whatever_it_does_to_the_hook(id, name, value, way):
+    save = f"\n\ndef {name}(path, {value}):\n    text = json.dumps({value}){BESIDE_THE_HOOK[way]}"
+    report = exercise(id).check(exercise(id).solution + save)
+    assert (report.outcome, next(finding.criterion for finding in report.findings if finding.verdict == FAIL)) == ("incorrect", "atomic"), report.slip
+
+
+ODD_QUESTIONS = """
+def test_it():
+    for asked in [(), (None,), (None, "no-ledger"), (None, "run_tool_uses"), (None, "run_tool_uses", 5), (None, "run_tool_uses", [{}]), (0,), (0, 1, 2), (-1, {}), ("a", {}), (10 ** 9, None), ([], {}), (None, None, None)]:
+        for keywords in ({}, {"call": None}, {"version": {}}, {"self": 1}):
+            try:
+                globals().get("_play", int)(*asked, **keywords)
+            except Exception:
+                pass
+"""
+
+
+@pytest.mark.parametrize("id", ["4.2", "5.2", "6.2"])
+def test_a_proof_that_only_asks_the_one_who_plays_the_versions_proves_nothing_and_harms_nothing(id):
+    solution = exercise(id).solution
+    report = exercise(id).check(solution[:solution.index("def test_")] + ODD_QUESTIONS)
+    assert report.outcome == "incorrect" and report.slip.hint in ("proof-blind", "proof-without-crash")
+
+
+def test_the_order_in_which_a_proof_meets_the_versions_can_t_be_known_from_the_answer_s_own_text(tmp_path):
+    seen, solution = tmp_path / "seen", exercise("4.2").solution
+    note = f'    with open({str(seen)!r}, "a") as notes:\n        notes.write("{{}}" if len(opened) == 1 else "x")\n    assert len(opened) == 1\n'.replace("{}", "o")
+    text = solution.replace("            assert answers[0]", "            answers[0]").replace("    assert len(opened) == 1\n", note)
+    for _ in range(12):
+        assert exercise("4.2").check(text).outcome == "correct"
+        with open(seen, "a") as notes:
+            notes.write(" ")
+    orders = seen.read_text().split()
+    assert {len(order) for order in orders} == {8} and {order.count("o") for order in orders} == {5} and len(set(orders)) > 1
+
+
+def test_the_same_answer_works_in_a_folder_of_another_name_each_time(tmp_path):
+    answers = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        answers.append(Answer("x = 1", tmp_path / name))
+    one, two = answers
+    assert (one.id(), one.word()) == (two.id(), two.word()) and one.folder().name != two.folder().name
 
 
 def test_a_link_that_an_answer_puts_in_a_file_s_place_is_not_followed(tmp_path):

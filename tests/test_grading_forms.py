@@ -101,7 +101,7 @@ def test_a_form_says_what_to_do_and_every_hint_has_at_least_two_steps(id):
 
 
 @pytest.mark.parametrize("text, problem", [
-    ("answer = {'a': ", "line 1"), ("answer = dict(a=1)", "plain dict"), ("import os\nos.abort()", "plain dict"), ("pass", "plain dict"), ("", "plain dict")])
+    ("answer = {'a': ", "line 1"), ("answer = dict(a=1)", "plain dict"), ("import os\nos.abort()", "plain dict"), ("pass", "plain dict")])
 def test_a_text_that_is_no_dict_is_named_and_never_run(text, problem):
     report = catalogue.exercise("4.1").check(text)
     assert report.outcome == NOT_ATTEMPTED and problem in report.problem

@@ -135,8 +135,9 @@ def test_progress_is_in_words():
 
 def test_an_exercise_of_two_parts_is_solved_when_both_are_and_counted_as_one():
     solved, tried = ({**progress.NEW, "attempts": 1, "solved": True, "hints": {"a": 1}}, {**progress.NEW, "attempts": 2, "hints": {"a": 2}})
-    assert progress.state(progress.together([solved, tried])) == "not solved yet · 3 attempts · 3 hints"
-    assert progress.state(progress.together([solved, {**tried, "solved": True}])) == "✓ solved · 3 attempts · 3 hints"
+    assert progress.state(progress.together({"1.2": solved, "1.2-code": tried})) == "not solved yet: 1.2-code · 3 attempts · 3 hints"
+    assert progress.state(progress.together({"1.2": tried, "1.2-code": {**tried, "attempts": 0}})) == "not solved yet · 2 attempts · 4 hints"
+    assert progress.state(progress.together({"1.2": solved, "1.2-code": {**tried, "solved": True}})) == "✓ solved · 3 attempts · 3 hints"
     assert [id for id, _, _ in catalogue.kept_progress()] == ["1.1", "1.2", "2.1", "2.2", "3.1", "3.2", "4.1", "4.2", "5.1", "5.2", "6.1", "6.2"]
 
 

@@ -203,8 +203,17 @@ def test_a_result_that_is_an_error_holds_text_alone():
     broken = [TASK, assistant(call("t1")), user(result("t1", [text(), {"type": "image", "source": {}}]) | {"is_error": True})]
     assert found(broken) == [("error-text", "messages.2.content.0", "t1")]
     assert sentences(broken) == ["messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true"]
-    for fine in (result("t1", [text(), text()]), result("t1", "no"), result("t1", [])):
+    for fine in (result("t1", [text(), text()]), result("t1", "no")):
         assert check_transcript([TASK, assistant(call("t1")), user(fine | {"is_error": True})]) == []
+
+
+@pytest.mark.parametrize("content", [{"content": ""}, {"content": []}, {}], ids=["no text", "no blocks", "no content"])
+def test_a_result_that_is_an_error_says_something(content):
+    # jlevy/markform#153
+    silent = {"type": "tool_result", "tool_use_id": "t1", **content}
+    assert sentences([TASK, assistant(call("t1")), user(silent | {"is_error": True})]) == [
+        "messages.2.content.0.tool_result: content cannot be empty if `is_error` is true"]
+    assert check_transcript([TASK, assistant(call("t1")), user(silent)]) == []
 
 
 # Shapes

@@ -92,5 +92,5 @@ def kept_progress():
     """Every exercise with what is known of it: ``[(id, title, entry), ...]``; the parts of one, as 1.2 and 1.2-code, are one."""
     entries, parts = progress.load(), {}
     for id in MODULES:
-        parts.setdefault(id.split("-")[0], []).append({**progress.NEW, **entries.get(id, {})})
+        parts.setdefault(id.split("-")[0], {})[id] = {**progress.NEW, **entries.get(id, {})}
     return [(id, tr(exercise(id).title), progress.together(known)) for id, known in parts.items()]

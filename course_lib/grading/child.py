@@ -64,10 +64,10 @@ class Fake:
         self.__dict__.update(attributes)
         self._channel, self._number = channel, number
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         reply = self._channel.ask({"ask": self._number, "args": args, "kwargs": kwargs})
         if "raise" in reply:
-            raise RuntimeError(reply["raise"])
+            raise (TypeError if "misused" in reply else RuntimeError)(reply["raise"])
         return reply["reply"]
 
 

@@ -11,6 +11,7 @@ What keeps a hostile program from harming the machine is the sandbox, which is t
 Left out: on Windows the limits of a single process but for the time, and of memory in all
 wherever there is no /proc.
 """
+import inspect
 import json
 import os
 import re
@@ -64,13 +65,14 @@ class Kill(Exception):
 
 
 class Fails(Exception):
-    """Raised by a function of this side to raise an error in the child, with this text. It has to take whatever it is called with."""
+    """Raised by a function of this side to raise an error in the child, with this text."""
 
 
 @dataclass(frozen=True)
 class Fake:
     """Something of this side's that the child can call, or that has such things as attributes.
 
+    Called with other arguments than it has, it raises a TypeError in the child, as any function would.
     ``Fake(send, read_only=True)`` is called in the child like a function, and has ``.read_only`` there.
     """
 
@@ -210,8 +212,13 @@ class Child:
         number, args, kwargs = said.get("ask"), said.get("args"), said.get("kwargs")
         if not (type(number) is int and 0 <= number < len(self._functions) and isinstance(args, list) and isinstance(kwargs, dict)):
             return self._say({"raise": "This is no request that anybody here can answer."})
+        function = self._functions[number]
         try:
-            value = self._functions[number](*args, **kwargs)
+            inspect.signature(function).bind(*args, **kwargs)
+        except TypeError as error:
+            return self._say({"raise": str(error), "misused": True})
+        try:
+            value = function(*args, **kwargs)
         except Fails as error:
             return self._say({"raise": str(error)})
         self._say({"reply": value})
@@ -229,7 +236,7 @@ class Child:
         if not line:
             return None
         try:
-            return json.loads(line)
+            return json.loads(line, parse_int=_whole)
         except (ValueError, RecursionError):
             return self._read_place(line)
 
@@ -296,6 +303,11 @@ class Child:
 
 
 _TOO_MUCH, _NOISE = "too much", "noise"
+
+
+def _whole(digits):
+    """A whole number; one that is longer than Python reads is beyond all others."""
+    return int(digits) if len(digits) <= 4000 else float(digits)
 
 
 def _ended(said):

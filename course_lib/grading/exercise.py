@@ -3,9 +3,12 @@
 A criterion is looked at only when all before it have passed, so one slip is reported once,
 and an answer that does nothing can't earn "does no harm".
 """
+import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..words import tr
 from .report import CORRECT, FAIL, INCORRECT, NOT_ATTEMPTED, NOT_CHECKED, PASS, UNCHECKED, Finding, Report, Slip
 
 
@@ -59,6 +62,7 @@ class Exercise:
         """Judge an answer. Gives a Report; raises nothing for whatever the answer is or does."""
         findings, slip, seed = [], None, None
         try:
+            _check_place(self.id, answer)
             with self.subject(answer) as subject:
                 seed = getattr(subject, "seed", None)
                 for criterion in self.criteria:
@@ -72,3 +76,22 @@ class Exercise:
         except (CannotCheck, OSError) as reason:  # a full disk, say: never the answer's fault
             return Report(self.id, UNCHECKED, problem=str(reason))
         return Report(self.id, INCORRECT if slip else CORRECT, findings, slip, seed=seed)
+
+
+def _check_place(id, answer):
+    """Raise NotAttempted for a text that is nothing, or something else than an answer to this exercise."""
+    text = answer.removeprefix("\ufeff").lstrip() if isinstance(answer, str) else None
+    if text == "":
+        raise NotAttempted(tr("There is nothing in it; begin with the cell as it was given, which reset brings back."))
+    if text and (named := re.match(r"# *exercise +(\d+\.\d+(-\w+)?)", text, re.IGNORECASE)) and named[1] != id:
+        raise NotAttempted(tr("Its first line says that it is an answer to {other}; check it as that, or mend the line.", other=named[1]))
+    if text and _is_notebook(text):
+        raise NotAttempted(tr("This is a whole notebook, and the answer is one cell of it: check it in the notebook, or copy that cell into a file."))
+
+
+def _is_notebook(text):
+    try:
+        found = json.loads(text) if text.startswith("{") else None
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and isinstance(found.get("cells"), list) and "nbformat" in found

@@ -72,16 +72,18 @@ def forget(id):
         _save(entries)
 
 
-def together(entries):
-    """The parts of one exercise as one entry: solved when each is, and counted together."""
-    return {**NEW, "attempts": sum(entry["attempts"] for entry in entries), "solved": all(entry["solved"] for entry in entries),
+def together(parts):
+    """The parts of one exercise, ``{id: entry}``, as one entry: solved when each is, and counted together. left: those that are not, if others are."""
+    entries, left = parts.values(), [id for id, entry in parts.items() if not entry["solved"]]
+    return {**NEW, "left": left if len(left) < len(parts) else [], "attempts": sum(entry["attempts"] for entry in entries), "solved": all(entry["solved"] for entry in entries),
             "hints": {(number, name): seen for number, entry in enumerate(entries) for name, seen in entry["hints"].items()},
             "solution seen": any(entry["solution seen"] for entry in entries)}
 
 
 def state(entry):
     """What is known of an exercise, in words."""
-    words = [tr("✓ solved") if entry["solved"] else tr("not solved yet") if entry["attempts"] else tr("not tried yet")]
+    words = [tr("✓ solved") if entry["solved"] else tr("not solved yet: {parts}", parts=", ".join(entry["left"])) if entry.get("left") else
+             tr("not solved yet") if entry["attempts"] else tr("not tried yet")]
     if entry["attempts"]:
         words.append(trn("{n} attempt", "{n} attempts", entry["attempts"]))
     hints = sum(entry["hints"].values())

@@ -22,7 +22,7 @@ from types import CodeType
 from .. import log
 from ..agent import MAX_TURNS, run_agent
 from ..errors import CourseError
-from ..guard import owning, preflight
+from ..guard import owning, preflight, refuse_orphans
 from ..model import RequestRefused, explain
 from ..moments import Moment, Run, SimulatedCrash, part
 from . import world
@@ -107,6 +107,7 @@ def work(scenario, folder, *, resume, max_turns=MAX_TURNS):
     with owning(folder):
         if not resume:
             preflight(folder)
+            refuse_orphans(folder)
             scenario.lay_out(folder)
         return part(run_agent)(scenario.client(folder), scenario.task, scenario.tools(folder), folder=folder, resume=resume,
                          max_turns=max_turns, approve=scenario.approve and scenario.approve(folder))

@@ -32,6 +32,7 @@ def meaning(rule):
         "name-length": tr("No tool has such a name; the model may have put a whole command where the name belongs."),
         "result-block": tr("The tool, or what carries its results, uses blocks of another format."),
         "error-text": tr("A result that is marked as an error may hold nothing but text, and here there is a picture or the like."),
+        "error-empty": tr("A tool failed without a word; an error has to say something."),
         "empty-text": tr("An empty text block, often from a stream that was cut off."),
         "blank-text": tr("A text of nothing but blanks."),
         "tool_use-role": tr("Only the model calls tools; roles were mixed up when the history was written."),

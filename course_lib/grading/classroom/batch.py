@@ -94,8 +94,10 @@ def _runs_code(job):
 def _judged(todo, executor):
     """(key, verdict) of each job as it is done. A stop drops those that have not begun."""
     with nullcontext(executor) if executor else ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
-        futures = {pool.submit(judge, *job): key for key, job in todo.items()}
+        futures = {}
         try:
+            for key, job in todo.items():
+                futures[pool.submit(judge, *job)] = key
             for future in as_completed(futures):
                 key = futures[future]
                 try:
@@ -103,6 +105,9 @@ def _judged(todo, executor):
                 except Exception as error:  # a worker that died, and nobody gave its work to another
                     verdict = dataclasses.asdict(Report(todo[key][0], UNCHECKED, problem=_stumbled(error)))
                 yield key, verdict
+        except (KeyboardInterrupt, GeneratorExit):  # the latter where who takes the verdicts was stopped
+            alert(tr("Stopping. What is under way is finished first, which takes some seconds."))
+            raise
         finally:
             for future in futures:
                 future.cancel()

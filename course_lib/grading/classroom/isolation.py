@@ -1,7 +1,7 @@
 """Where a stranger's program runs: bubblewrap's sandbox, one for each child process of the driver.
 
 Inside there are Python, its libraries and the driver's child.py, all read-only, and one folder to
-work in; no network, no other process, no file of the teacher's, no environment but the driver's.
+work in; nothing else of the course, wherever it is installed; no network, no other process, no file of the teacher's, no environment but the driver's.
 Whoever grades as root gets a user of its own for each thread, one that exists nowhere else: the
 limit on processes does not hold for root, and would be shared if all sandboxes had the same user.
 
@@ -25,6 +25,8 @@ from ..exercise import CannotCheck
 
 NOBODIES = 1_000_000_000  # users above this number are nobody's
 PROCESSES = 8  # and threads; the driver's own child has two
+PACKAGE = Path(__file__).resolve().parents[2]
+COURSE = PACKAGE.parent if (PACKAGE.parent / "pyproject.toml").exists() else PACKAGE  # a checkout has solutions beside the package as well
 PYTHON = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)  # of a virtual environment nothing is needed
 
 
@@ -37,13 +39,20 @@ def _readable(*places):
             yield from (*_folders_above(place), "--ro-bind", place, place)
 
 
+def _hidden(course, child, places):
+    """bubblewrap's words for an empty folder in the course's place, where that is below what can be read; of the course there is the child alone."""
+    if any(course.is_relative_to(os.path.realpath(place)) for place in places if os.path.isdir(place)):
+        yield from ("--tmpfs", str(course), *_folders_above(child), "--ro-bind", str(child), str(child), "--remount-ro", str(course))
+
+
 def _folders_above(place):
     # Left to itself, bubblewrap makes them so that root alone may go through.
     return [word for folder in reversed(Path(place).parents) for word in ("--dir", str(folder)) if folder.name]
 
 
 # Looked up once and as who we are: whom the sandbox runs as may not see that it is there.
-READABLE = tuple(_readable("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", os.path.realpath(sys.base_prefix), str(CHILD.resolve())))
+PLACES = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", os.path.realpath(sys.base_prefix))
+READABLE = (*_readable(*PLACES, str(CHILD.resolve())), *_hidden(COURSE, CHILD.resolve(), PLACES))
 
 
 @contextmanager

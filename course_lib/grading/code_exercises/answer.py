@@ -10,7 +10,7 @@ import tokenize
 import zlib
 from contextlib import closing, contextmanager
 from pathlib import Path
-from random import Random
+from random import Random, SystemRandom
 
 from ...words import mark, tr
 from ..driver import DIED, FLOOD, GREEDY, RAISED, RETURNED, TIMEOUT, Child
@@ -26,7 +26,7 @@ HINTS = {  # for what can happen to any program
     "undefined": [mark("The check looks for functions by their names; keep those of the cell you started from."),
                   mark("Compare the lines that begin with def with those of the untouched exercise.")],
     "raises": [mark("The message says what Python stumbled over, and in which line of your cell."),
-               mark("Call the function yourself in a cell below, with a small input, and read the whole traceback.")],
+               mark("Call the function yourself, with a small input, and read the whole traceback.")],
     "endless": [mark("Something is waited for that never comes, or a loop's condition never changes."),
                 mark("Print the loop's variables in each round, with a small input: which of them should change and does not?")],
     "ends-process": [mark("exit, quit and os._exit end the whole process, and the harness with it."),
@@ -82,13 +82,14 @@ def code_exercise(id, title, criteria, hints, **more):
 class Answer:
     """An answer under check. text; random: seeded by the text, so that the same answer meets the same ids and amounts.
 
+    secret: what no answer may foresee, though it knows its own text: where it works, and in which order things come.
     kept: a folder of this side's own, on the same disk. process: a child for all calls that need none
     of their own. writer: another one, for what process is to read; so what comes back was on disk.
     Where what any call has left in memory could help the next, take child().
     """
 
     def __init__(self, text, home):
-        self.text, self._folders, self._shared = text, 0, {}
+        self.text, self.secret, self._shared = text, SystemRandom(), {}
         self._work, self.kept = home / "work", home / "kept"
         self._work.mkdir()
         self.kept.mkdir()
@@ -97,8 +98,7 @@ class Answer:
 
     def folder(self):
         """A new empty folder, under a name that nobody can know beforehand."""
-        self._folders += 1
-        folder = self._work / f"{self._folders}-{self.random.randrange(16 ** 6):06x}"
+        folder = self._work / f"{self.secret.randrange(16 ** 12):012x}"
         folder.mkdir()
         return folder
 
@@ -207,6 +207,8 @@ def no_own_error(answer, ended, name):
     """How a call ended and why that is no error which the answer raises itself, in words; None where it is one."""
     if ended.status != RAISED:
         return outcome(answer, ended, name)
+    if "SystemExit" in (ended.error, *ended.kinds):
+        return tr("{what}; that ends the whole program, and is no error for a caller to deal with", what=outcome(answer, ended, name))
     if not re.search(r"(^|[:;] *)(raise|assert) +[^\s#]", answer.line(ended.line or 0)):
         return tr("{what}; Python raised that, not a raise of yours", what=outcome(answer, ended, name))
     if not any(re.search(r"[^\W\d_]{2}", word) and "/" not in word and "\\" not in word for word in ended.text.split()):  # a path is no word
@@ -241,9 +243,23 @@ def read(path):
 
 
 def shown(value):
-    """A value as feedback shows it."""
-    text = repr(value).encode("utf-8", "backslashreplace").decode("utf-8")  # half a character can't be printed
+    """A value as feedback shows it: what JSON can't hold as it looks in the child, which tells of it as $object."""
+    text = repr(_as_there(value)).encode("utf-8", "backslashreplace").decode("utf-8")  # half a character can't be printed
     return text if len(text) <= 300 else text[:300] + " …"
+
+
+class _There:
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+
+def _as_there(value):
+    if isinstance(value, dict):
+        return _There(value["$object"]) if isinstance(value.get("$object"), str) and len(value) == 1 else {key: _as_there(each) for key, each in value.items()}
+    return list(map(_as_there, value)) if isinstance(value, list) else value
 
 
 def _subject(starter):

@@ -1,5 +1,8 @@
 """Is a save atomic? It is killed at every file call, and in the middle of its bytes, and watched from outside.
 
+Of its file calls the process itself tells, so those show what a kill leaves; that the file was never gone and never
+written into is seen from outside as well.
+
 Right after a rename needs no kill: what a file has then, its temp file had right before.
 """
 import json
@@ -8,6 +11,7 @@ from pathlib import Path
 
 from ...words import mark, tr
 from ..driver import RETURNED, Kill
+from ..watch import watched
 from .answer import outcome, put, read, slip
 
 MOST = 12  # file calls of one save that are tried
@@ -34,9 +38,14 @@ def check_atomic(answer, name, file, old, new, args, scenario=None, is_stray=lam
     before, calls = read(path), []
     if before is None:
         slip("nothing-saved", tr("{name} came back, and there is no {file}", name=name, file=path.name), tr("the file is there when the function has returned"))
+    if not _is_json(before):
+        slip("not-json", tr("{file} begins with {start}", file=path.name, start=repr(before[:40].decode("utf-8", "replace"))), tr("{file} is JSON, as the lessons have it", file=path.name),
+             tr("Your own functions can read it. A person with an editor can't, and neither can any other program that has to go on from this file."))
     linked = _link(path, witness)
     answer.process.on_file = lambda what, on, to=None: calls.append((what, on, _given(path, on) if what == "rename" and to == path else None))
-    answer.call(name, *args(path, new))
+    with watched(path) as became:
+        answer.call(name, *args(path, new))
+        became = became()
     answer.process.on_file, after = None, read(path)
     size = len(after or b"")
     if witness.read_bytes() != before if linked else read(_killed(answer, name, file, before, args, new, None, size // 2)) not in (before, after):
@@ -61,6 +70,12 @@ def check_atomic(answer, name, file, old, new, args, scenario=None, is_stray=lam
                  tr("What Python writes waits in the process until the file is closed. The rename came first, then the kill, and the bytes went with the process. "
                     "The old file is gone, and the new one is not all there."))
         _check_what_is_left(answer, name, killed, what, on, args, before, new, is_stray)
+    if became:
+        slip("gap" if became == "gone" else "in-place",
+             tr("while {name} was at work, {file} was gone for a moment", name=name, file=path.name) if became == "gone" else
+             tr("{name} wrote into {file} itself", name=name, file=path.name),
+             tr("at every instant {file} is the old file, whole, or the new one, whole", file=path.name),
+             tr("The system was watching the folder. Killed at that moment, the save would have left neither the old state nor the new one."))
 
 
 def _given(path, temp):

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from ...scenarios.interruption import simulate
 from ...words import mark, tr
-from ..driver import RETURNED
+from ..driver import RAISED, RETURNED
 from .answer import code_exercise, criterion, no_own_error, outcome, runs, shown, slip
 
 CLOSE = 1e-9  # of exact values, as a ratio
@@ -24,7 +24,9 @@ def exact(name, n, p):
 
 def compared(answer, name, n, p, wanted, hint, allowed=CLOSE, story=""):
     given = answer.call(name, n, float(p))
-    if type(given) not in (int, float) or not abs(given - wanted) <= allowed * wanted:
+    if type(given) not in (int, float):
+        slip("no-number", tr("{name}({n}, {p}) gave {value}", name=name, n=n, p=float(p), value=shown(given)), tr("an int or a float: {value}", value=shown(float(wanted))))
+    if not abs(given - wanted) <= allowed * wanted:
         slip(hint, tr("{name}({n}, {p}) gave {value}", name=name, n=n, p=float(p), value=shown(given)), tr("{value}", value=shown(float(wanted))), story)
 
 
@@ -58,9 +60,14 @@ def long(answer):
                                      (BOTH[1], (n, p), lambda v: type(v) in (int, float) and math.isclose(v, 12_500), "12500.0"),
                                      ("pays_off", (n, p, 0.5), lambda v: v is True, "True")]:
         ended = answer.process.call(name, *args)
-        if ended.status != RETURNED or not fits(ended.value):
-            slip("long", f"{name}{args}: {shown(ended.value) if ended.status == RETURNED else answer.words(ended, name)}", wanted,
-                 tr("Starting over would never end: the average has some 970 digits, more than a float can hold. That is the answer, not a reason to break off."))
+        if ended.status not in (RETURNED, RAISED):
+            answer.got(ended, name)
+        if ended.status == RAISED or not fits(ended.value):
+            hint, story = {
+                "RecursionError": ("recursion", tr("Each turn is a call inside of the call before. Python puts an end to that after about a thousand, and there are 10,000 turns.")),
+                "ZeroDivisionError": ("underflow", tr("What this line divides by is so small that a float takes it for 0. Starting over would never end, and that is the answer."))}.get(
+                    ended.error, ("long", tr("Starting over would never end: the average has some 970 digits, more than a float can hold. That is the answer, not a reason to break off.")))
+            slip(hint, f"{name}{args}: {shown(ended.value) if ended.status == RETURNED else answer.words(ended, name)}", wanted, "" if name == BOTH[1] else story)
 
 
 @criterion("refused", mark("A chance that is none, below 0 or from 1 up, is refused with an error."))
@@ -77,7 +84,9 @@ def refused(answer):
 @criterion("pays_off", mark("Checkpoints pay off where they cost strictly less, what saving costs counted in."))
 def pays_off(answer):
     half = Fraction(1, 2)
-    cases = [(30, Fraction(0), Fraction(0)), (1, half, Fraction(0)), (30, Fraction(0), Fraction(1, 20)), (2, Fraction(1, 100), half), (40, Fraction(1, 10), Fraction(1, 20))]
+    cases = [(30, Fraction(0), Fraction(0)), (1, half, Fraction(0)), (30, Fraction(0), Fraction(1, 20)), (2, Fraction(1, 100), half), (40, Fraction(1, 10), Fraction(1, 20)),
+             # Starting over costs 1.991 times as much here, so it is decided by a little: by whether each turn is dearer, those that are paid again as well.
+             (8, Fraction(16, 100), Fraction(95, 100)), (8, Fraction(16, 100), Fraction(103, 100))]
     for _ in range(8):
         n, p, overhead = answer.random.randrange(2, 40), Fraction(answer.random.randrange(1, 20), 100), Fraction(answer.random.randrange(1, 200), 100)
         if abs(exact(BOTH[1], n, p) * (1 + overhead) / exact(BOTH[0], n, p) - 1) > CLOSE:
@@ -99,6 +108,9 @@ EXERCISE = code_exercise(
         "restart": [mark("Whoever has k turns in a row needs one more, and with chance p all of them again."), mark("From E turns for k in a row to those for k+1: (E + 1) / (1 - p). Begin with 0."),
                     mark("In closed form: ((1-p) to the power of -n, minus 1) / p.")],
         "resume": [mark("Each turn is tried until it goes through, and no turn knows of the others."), mark("How many tries does one turn take on average, if each goes through with chance 1 - p? n times that.")],
+        "no-number": [mark("What does the function give, and of which type is it? Print type(…) of it."), mark("A function gives what stands after return; float(…) makes a float of a Fraction or a Decimal.")],
+        "underflow": [mark("Python's smallest float is near 5e-324. What does (1 - p) ** n come to, for 10,000 turns?"), mark("Catch ZeroDivisionError and give math.inf; or go turn by turn, which runs into inf by itself.")],
+        "recursion": [mark("How many calls are under way at the same time when the innermost one begins?"), mark("A for needs none: begin with 0 and go from k turns to k + 1, n times.")],
         "long": [mark("Python's floats end near 1.8e308. What does the line do that comes to it first?"), mark("Catch OverflowError and give math.inf; or go turn by turn, which runs into inf by itself.")],
         "refused": [mark("p is a chance: 0 is one, 1 would mean that no turn ever goes through."), mark("if not 0 <= p < 1: raise ValueError with a sentence, at the top of both functions.")],
         "pays-off": [mark("Each turn is dearer by overhead, those that are paid a second time as well."), mark("At the same price there is no reason for more machinery: <, not <=."), mark("resume × (1 + overhead) < restart")],

@@ -47,7 +47,7 @@ class Model:
         self.calls = [{"id": answer.id(), "name": name, "input": {"text": answer.word()}} for name in ("read_notes", "write_report")]
         self.client = Fake(messages=Fake(create=Fake(self._create)))
 
-    def _create(self, *_, messages=None, **__):
+    def _create(self, /, *_, messages=None, **__):
         self.requests.append(messages)
         self.on_request(len(self.requests))
         n = len(self.requests) - 1
@@ -110,7 +110,7 @@ def point_a(answer):
             slip("no-point-a", tr("killed while {name} ran, the file has {found}", name=call["name"], found=tr("no checkpoint") if found is None else "pendingToolUse: null"),
                  tr("pendingToolUse: {call}", call=shown(call)), story)
         if found["pendingToolUse"] != call:
-            slip("other-call", shown(found["pendingToolUse"]), shown(call), story)
+            _other_call(found["pendingToolUse"], call)
         _check_fields(found, model, turns=(n, n + 1), requests=n + 1, messages=_at_a(model, n))
 
 
@@ -129,7 +129,7 @@ def point_b(answer):
 def missing(answer):
     ended = answer.process.call("load_checkpoint", file(answer.folder()))
     if fault := no_own_error(answer, ended, "load_checkpoint"):
-        slip("missing", fault, tr("an error that you raise, with a text of your own; let it say what is missing, and what to do"),
+        slip(_hint(answer, ended, "missing"), fault, tr("an error that you raise, with a text of your own; let it say what is missing, and what to do"),
              tr("Somebody asks for a resume in a folder where nothing ever ran, and should be told just that."))
 
 
@@ -151,9 +151,10 @@ def _check_cut(answer, path, checkpoint, no_file, cut, whole):
     if ended.status == RETURNED and ended.value == checkpoint and not whole[cut:].strip():  # all that was cut off is white space
         return
     if fault := no_own_error(answer, ended, "load_checkpoint"):
-        slip("torn", tr("cut off after {n} of {all} bytes: {how}", n=cut, all=len(whole), how=fault),
+        slip(_hint(answer, ended, "torn"), tr("cut off after {n} of {all} bytes: {how}", n=cut, all=len(whole), how=fault),
              tr("an error that you raise, with a text of your own; let it say what to do"),
-             tr("A save was cut off in the middle. The resume goes on with a state that was never saved, or ends in words that help nobody."))
+             tr("A save was cut off in the middle. The resume goes on with a state that was never saved.") if ended.status == RETURNED else
+             tr("A save was cut off in the middle. The resume ends, and in words that help nobody."))
     if ended.text == no_file.text:
         slip("same-words", tr("a file cut off and no file at all get the same words: {words}", words=ended.text),
              tr("words of their own: one can start at once, the other must delete something first"))
@@ -167,9 +168,10 @@ def version(answer):
         ended = answer.process.call("load_checkpoint", path)
         fault = no_own_error(answer, ended, "load_checkpoint")
         if fault or not (str(wrong) in ended.text or json.dumps(wrong) in ended.text):
-            slip("version", tr("version {version}: {how}", version=json.dumps(wrong), how=fault or outcome(answer, ended, "load_checkpoint")),
+            slip(_hint(answer, ended, "version"), tr("version {version}: {how}", version=json.dumps(wrong), how=fault or outcome(answer, ended, "load_checkpoint")),
                  tr("an error that you raise, in words, and {version} stands in it", version=json.dumps(wrong)),
-                 tr("The file was written by another program than this one. Read as if it were ours, it is half right and half wrong."))
+                 tr("The file was written by another program than this one. Read as if it were ours, it is half right and half wrong.") if ended.status == RETURNED else
+                 tr("The file is refused, as it should be. But whoever reads why is not told which version it has, and can't look for the program that reads it."))
     without = scene(answer)
     del without["version"]
     _refused(answer, path, without, tr("no version"))
@@ -197,6 +199,23 @@ def unsavable(answer):
     if read(path) != before or ended.status == RETURNED:
         slip("unsavable", tr("messages held a set, which JSON has no form for: {how}", how=outcome(answer, ended, "save_checkpoint")) + ("" if read(path) == before else tr("; the old file is gone or changed")),
              tr("an error, and the old file as it was"), tr("One bad value, and the last good state is lost with it."))
+
+
+def _other_call(given, call):
+    """Leave with a slip: pendingToolUse is not the call, or not in its form."""
+    inside = given[0] if isinstance(given, list) and len(given) == 1 else given
+    if isinstance(inside, dict) and all(inside.get(key) == value for key, value in call.items()):
+        slip("call-form", shown(given), shown(call), tr("The call is there, but in another form than the lessons have it. "
+             "Whoever reads this file, a resume or another program, looks for its id, its name and its input, and for nothing beside or around them."))
+    slip("other-call", shown(given), shown(call), tr("The model named {name}, and the process was killed while it ran. "
+         "Whoever resumes has to give this very call an answer, and can't tell from the file which one it was, or what it was to do.", name=call["name"]))
+
+
+def _hint(answer, ended, name):
+    """The ladder for a file that should have been refused: one for what was taken all the same, one for an error that is no good."""
+    if ended.status not in (RETURNED, RAISED):
+        answer.got(ended, "load_checkpoint")
+    return f"{name}-accepted" if ended.status == RETURNED else name
 
 
 def _killed_run(answer, model, path, asked=None):
@@ -231,8 +250,9 @@ def _refused(answer, path, value, what):
     put(path, value).close()
     ended = answer.process.call("load_checkpoint", path)
     if fault := no_own_error(answer, ended, "load_checkpoint"):
-        slip("shape", f"{what}: {fault}", tr("an error that you raise, with a text of your own; let it say what is wrong with the file"),
-             tr("The loop goes on with this, and stumbles later, somewhere else, over something that nobody connects with the file."))
+        slip(_hint(answer, ended, "shape"), f"{what}: {fault}", tr("an error that you raise, with a text of your own; let it say what is wrong with the file"),
+             tr("The loop goes on with this, and stumbles later, somewhere else, over something that nobody connects with the file.") if ended.status == RETURNED else
+             tr("The resume ends, as it should. But the person who wanted it reads what Python stumbled over, and not what is wrong with the file."))
 
 
 _own = [mark("Which error comes out, and would the person who gets it know what to do?"), mark("Catch it, and raise one of your own with a sentence: what is wrong, where, what to do.")]
@@ -254,18 +274,25 @@ EXERCISE = code_exercise(
         "because-only-b": [mark("Draw the turn as a line: response, tool, result, save. Kill it during the tool: what was last written, and when?"), mark("What can a second process know of a call that was named after the last save?")],
         "round-trip": [mark("Save, restart the kernel, load, and compare character by character."), mark("Everything that load_checkpoint gives has to come out of the file, each time.")],
         "encoding": [mark("Which of your calls open a file, and which of them say how its text is written down?"), mark("Write and read with encoding=\"utf-8\".")],
+        "not-json": [mark("Open the file in an editor. What does it look like, and what would another program make of it?"), mark("json.dump writes it, json.load reads it.")],
         "nothing-saved": [mark("Look into the folder after the call: which file is there?"), mark("The temp file has to get the name of the real one at the end.")],
         "in-place": [mark("From which instant to which is the file on disk neither the old state nor the new one?"), mark("Write everything into a second file beside it, then os.replace(temp, path).")],
         "gap": [mark("For a short time there is no checkpoint at all."), mark("os.replace takes the old file's place by itself. Nothing has to be removed before.")],
         "loop-broken": [mark("Compare your loop with the one you started from, line by line."), mark("Only saves are to be added; request, tool call and messages stay as they were.")],
         "no-point-a": [mark("What does the file say at the moment when the tool starts?"), mark("One more save_checkpoint, after the response has arrived and before the tool runs."), mark("There pendingToolUse is the call: its id, name and input.")],
+        "call-form": [mark("Which three keys does a resume need of a call? What stands beside them or around them in your file?"), mark("pendingToolUse is {\"id\": call[\"id\"], \"name\": call[\"name\"], \"input\": call[\"input\"]}, and no list.")],
         "other-call": [mark("A resume has to answer this very call. What does it need to know of it?"), mark("{\"id\": call[\"id\"], \"name\": call[\"name\"], \"input\": call[\"input\"]}")],
         "no-point-b": [mark("The tool is done. Where does the file say so?"), mark("After the result is in messages: save again, with pendingToolUse None.")],
         "fields": [mark("A second process knows nothing but this file. Would it go on with the same state?"), mark("Each save has all six fields, with their values of that moment.")],
         "missing": _own, "torn": [*_own, mark("Test it: write a file, cut it at each byte, load it.")],
+        "missing-accepted": [mark("There was no file, and load_checkpoint came back all the same. What does the loop do with what it gives?"), mark("Raise an error of your own with a sentence: what is missing, where, what to do.")],
+        "torn-accepted": [mark("A state was asked for and can't be had. Is one that nobody has saved any better?"), mark("In except: raise an error of your own, instead of a return.")],
         "same-words": [mark("Who finds no file can simply start. Who finds a broken one has something to look at first."), mark("Give each of the two an error text of its own.")],
-        "version": [mark("What tells this file from one that another version of the program wrote?"), mark("In Python True == 1 and 1.0 == 1; compare the type as well."), mark("type(version) is int and version == 1; anything else is refused, and the text has the version in it.")],
+        "version": [mark("Which of your lines refuses this version? It may be another than the one that you wrote for it."), mark("Look at the version before anything else, and put it into the text: f\"… version {checkpoint['version']!r} …\"")],
+        "version-accepted": [mark("What tells this file from one that another version of the program wrote?"), mark("In Python True == 1 and 1.0 == 1; compare the type as well."), mark("type(version) is int and version == 1; anything else is refused, and the text has the version in it.")],
         "shape": [*_own, mark("Before you return it: is it a dict, is each of the six keys there, is each of the right type?")],
+        "shape-accepted": [mark("load_checkpoint came back with this. Which line of the loop will stumble over it, and when?"),
+                           mark("Before you return it: is it a dict, is each of the six keys there, is each of the right type? pendingToolUse is a dict or None."), mark("If not: raise an error of your own that names what is wrong.")],
         "unsavable": [mark("At which moment does json find out that it can't write this, and what has happened to the file by then?"), mark("json.dumps first, and only then open a file.")],
     },
     questions=(IN_PLACE, ONLY_B))

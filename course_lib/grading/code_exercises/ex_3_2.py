@@ -1,13 +1,14 @@
 """Exercise 3.2: two identical e-mails; a reconcile that runs everything again. (lesson 3)"""
 from ...transcript import check_transcript
 from ...words import mark, tr
-from ..driver import Fails
+from ..driver import RAISED, Fails
 from ..exercise import Question
 from .answer import because, code_exercise, criterion, runs, shown, slip
 from .fakes import Tools, block, kill, tells
 
 POLICY = "support-desk/send_email/no-ledger"
 SENT_TWICE = f"{POLICY}/after-tool:2"
+AWAY = "the disk is away"
 # Names that tell nothing: what a tool does is what it says of itself.
 READS = {"read_file": {"read_only": True}, "send_statistics": {"read_only": True}}
 CHANGES = {"send_email": {}, "read_and_delete_mail": {}}
@@ -33,7 +34,11 @@ def scene(answer, name, pending=True):
 
 
 def reconciled(answer, checkpoint, tools, scenario=None):
-    return answer.call("reconcile", checkpoint, tools.fakes(), effects_path=answer.folder() / "effects.json", scenario=scenario)
+    ended = answer.process.call("reconcile", checkpoint, tools.fakes(), effects_path=answer.folder() / "effects.json")
+    if ended.status == RAISED and AWAY in ended.text:
+        slip("error-out", answer.words(ended, "reconcile"), tr("an is_error result that tells the model what went wrong"),
+             tr("The file could not be read, which may happen at any time. The tool's error went straight through reconcile, and the resume ended with it: the model never hears that it should try another way."))
+    return answer.got(ended, "reconcile", scenario)
 
 
 def paired(answer, checkpoint, tools, scenario=None):
@@ -41,10 +46,13 @@ def paired(answer, checkpoint, tools, scenario=None):
     given, id = reconciled(answer, checkpoint, tools, scenario), checkpoint["pendingToolUse"]["id"]
     if not isinstance(given, dict) or given.get("type") != "tool_result":
         slip("no-result", shown(given), tr("a tool_result block for {id}", id=id), tr("The conversation goes to the API with a tool_use that nobody answered, and comes back with a 400."), scenario)
-    breaches = check_transcript([*checkpoint["messages"], {"role": "user", "content": [given]}])
-    if given.get("tool_use_id") != id or breaches:
-        slip("other-id", shown(given) + "".join(f" – {breach['text']}" for breach in breaches[:1]), tr("a tool_result that the API takes, with tool_use_id {id}", id=id),
+    if given.get("tool_use_id") != id:
+        slip("other-id", shown(given), tr("a tool_result with tool_use_id {id}", id=id),
              tr("With this answer at its end the conversation is refused: each call needs a result under its own id, in the very next message."), scenario)
+    if given.get("is_error") is True:
+        _has_text(given)
+    for breach in check_transcript([*checkpoint["messages"], {"role": "user", "content": [given]}])[:1]:
+        slip("not-taken", f"{shown(given)} – {breach['text']}", tr("a tool_result that the API takes"), tr("With this answer at its end the conversation is refused, and the run has come to its end."), scenario)
     return given
 
 
@@ -55,7 +63,7 @@ def reads(answer):
         tools = Tools({name: value, "send_email": "sent"}, {**READS, **CHANGES})
         given = paired(answer, checkpoint, tools)
         if tools.ran != [(name, checkpoint["pendingToolUse"]["input"])]:
-            slip("reads-not-once", tr("pending was {name}, which is read_only; the tools that ran: {ran}", name=name, ran=shown([ran for ran, _ in tools.ran])),
+            slip("reads-not-once", tr("pending was {name}, which is read_only; the tools that ran: {ran}; the answer: {value}", name=name, ran=shown([ran for ran, _ in tools.ran]), value=shown(given)),
                  tr("{name} runs, once, with the pending input", name=name), tr("A call that only looks can be made again without harm. Without it the model has to ask for it anew."))
         if given.get("is_error") or not tells(given.get("content"), value):
             slip("reads-other-result", shown(given), tr("content is what the tool gave: {value}", value=shown(value)))
@@ -84,7 +92,7 @@ def unknown(answer):
 @criterion("failing_read", mark("A reading tool that fails gives an is_error result, not a crash, and its text is not the one for a call of which nobody knows."))
 def failing_read(answer):
     failed, open_still = scene(answer, "read_file"), scene(answer, "send_email")
-    given = paired(answer, failed, Tools({"read_file": Fails("the disk is away")}, READS))
+    given = paired(answer, failed, Tools({"read_file": Fails(AWAY)}, READS))
     if given.get("is_error") is not True:
         slip("failure-hidden", shown(given), tr("is_error is true, since read_file failed"))
     _has_text(given)
@@ -136,6 +144,7 @@ EXERCISE = code_exercise(
                          mark("It can look, or ask a person. It does so only if it knows that there is something to find out.")],
         "no-result": [mark("Which paths through reconcile end without a return?"), mark("Whatever is known, a pending call gets a dict with type tool_result.")],
         "other-id": [mark("How does the API know which call a result belongs to?"), mark("tool_use_id is the pending call's id, as it stands in the checkpoint.")],
+        "not-taken": [mark("Read the sentence behind the dash: of which key of your result does it speak?"), mark("content is a text or a list of blocks; is_error is True, or is not there.")],
         "reads-not-once": [mark("What can go wrong if a file is read a second time?"), mark("Ask the tool, not its name: tool.read_only."), mark("if tool.read_only: run it, once, and give its result.")],
         "reads-other-result": [mark("The model asked for this tool's output. Is that what it gets?"), mark("\"content\": tool(pending[\"input\"])")],
         "ran-again": [mark("Can you tell from the checkpoint whether the e-mail is out?"), mark("If you can't know and it must not happen twice, there is one thing left that does no harm."),
@@ -143,6 +152,7 @@ EXERCISE = code_exercise(
         "no-error": [mark("What will the model believe after reading this result?"), mark("\"is_error\": True")],
         "says-nothing": [mark("The model can ask somebody or look it up. What does it have to know for that?"), mark("Say which call it was, that its outcome is unknown, and that it was not run again.")],
         "same-text": [mark("Read both texts as the model does. After which of them may it simply try again?"), mark("The one says what went wrong; the other that nobody knows whether the call happened.")],
+        "error-out": [mark("The error is the tool's, not yours. What should the model hear when reading fails?"), mark("try around the tool's call; in the except a result with is_error True and what went wrong as its content.")],
         "failure-hidden": [mark("The tool failed and the result says it did not."), mark("In the except branch the result needs is_error as well.")],
         "invents": [mark("pendingToolUse is null: what is there to answer?"), mark("if pending is None: return None, before anything else.")],
     },

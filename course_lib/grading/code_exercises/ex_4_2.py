@@ -4,7 +4,7 @@ from ..driver import RAISED
 from .answer import TEXTS, code_exercise, criterion, outcome, put, runs, shown, slip
 from .crashes import SAVE_HINTS, check_atomic
 from .fakes import Tools, tells
-from .proofs import check_proof, fault, functions
+from .proofs import RIGHT, check_proof, functions
 from .bookkeeping import LEDGER_HINTS, a_call, a_ticket, after_success, file, ledger, recorded, run, runs_once
 
 POLICY = "support-desk/create_ticket/lesson-4"
@@ -17,28 +17,39 @@ _save_for_good = save_effects
 
 
 def save_effects(path, effects):
-    if not _which("saves-nothing"):
-        _save_for_good(path, effects)
+    return _played("save_effects", {"write": lambda: _save_for_good(path, effects)})
 
 
 def run_tool_uses(content, tools, *, effects_path, approve=None):
-    results = []
-    for block in content:
-        if block["type"] == "tool_use":
-            without = _which("no-ledger")
-            effects = {} if without else load_effects(effects_path)
-            known = block["id"] in effects
-            if not known or _which("runs-anyway"):
-                output = tools[block["name"]](block["input"])
-                effects.setdefault(block["id"], {"name": block["name"], "result": output, "at": "2026-01-05T09:00:00.000Z"})
-            if not known and not without:
-                save_effects(effects_path, effects)
-            results.append({"type": "tool_result", "tool_use_id": block["id"], "content": as_text(effects[block["id"]]["result"])})
-    return results
+    return _played("run_tool_uses", {"load": lambda: load_effects(effects_path), "save": lambda effects: save_effects(effects_path, effects),
+                                     "tool": lambda name, input: tools[name](input), "text": lambda value: as_text(value)}, content)
 '''
-WRONG = {mark("has no ledger at all"): fault("no-ledger"),
-         mark("gives the stored result and runs the tool all the same"): fault("runs-anyway"),
-         mark("calls save_effects, which writes nothing to disk"): fault("saves-nothing")}
+WRONG = {mark("has no ledger at all"): "no-ledger",
+         mark("gives the stored result and runs the tool all the same"): "runs-anyway",
+         mark("calls save_effects, which writes nothing to disk"): "saves-nothing"}
+
+
+def version(fault):
+    """What a version does that has this fault; see check_proof. The other right way loads the ledger once more before it saves."""
+    def save_effects():
+        if fault != "saves-nothing":
+            yield "write",
+
+    def run_tool_uses(content):
+        results = []
+        for block in content:
+            if block["type"] == "tool_use":
+                id, effects = block["id"], {} if fault == "no-ledger" else (yield "load",)
+                known = id in effects
+                if not known or fault == "runs-anyway":
+                    output = yield "tool", block["name"], block["input"]
+                    effects = {id: {"name": block["name"], "result": output, "at": "2026-01-05T09:00:00.000Z"}, **((yield "load",) if fault is RIGHT else effects)}
+                if not known and fault != "no-ledger":
+                    yield "save", effects
+                results.append({"type": "tool_result", "tool_use_id": id, "content": (yield "text", effects[id]["result"])})
+        return results
+
+    return {"save_effects": save_effects, "run_tool_uses": run_tool_uses}
 
 
 @criterion("no_file", mark("load_effects gives an empty dict where there is no file."))
@@ -112,7 +123,7 @@ def by_id(answer):
 
 @criterion("proof", mark("Your test, with a fake that counts, passes on a right version and fails on a wrong one."))
 def proof(answer):
-    check_proof(answer, PLAYED, fault(), WRONG)
+    check_proof(answer, PLAYED, version, WRONG)
 
 
 EXERCISE = code_exercise(
@@ -125,6 +136,7 @@ EXERCISE = code_exercise(
                     mark("open raises FileNotFoundError. Catch that one, and only that one."), mark("except FileNotFoundError: return {}")],
         "round-trip": [mark("Save two entries, load them, and compare what you get with what you gave."),
                        mark("json.dump and json.load are a pair; so are the encodings that both files are opened with.")],
+        "not-json": [mark("Open effects.json in an editor. What does it look like, and what would another program make of it?"), mark("json.dump writes it, json.load reads it.")],
         "nothing-saved": [mark("Look into the folder after the call: which file is there?"), mark("The temp file has to get the name of the real one at the end: os.replace(temp, path).")],
         "in-place": [mark("From which instant to which is the ledger on disk neither the old one nor the new one?"),
                      mark("Write everything into a second file beside it first. As long as that one grows, the old one is whole."),
@@ -140,7 +152,7 @@ EXERCISE = code_exercise(
         "entry-lost": [mark("What was in the file before the second call, and what did you write over it?"), mark("Load the ledger, add to it, and save all of it.")],
         "no-proof": [mark("The last function of the cell is yours to write; its name begins with test_."),
                      mark("Make a create_ticket that appends to a list. Call run_tool_uses twice with one block, and assert how long the list is.")],
-        "proof-fails": [mark("Run the test yourself, in a cell below, and read which assert fails."), mark("A proof that fails on a right version asserts something that was never promised, or needs something that is not there, such as a parameter."),
+        "proof-fails": [mark("Run the test yourself and read which assert fails."), mark("A proof that fails on a right version asserts something that was never promised, or needs something that is not there, such as a parameter."),
                         mark("Does it go by something that an earlier run of it has left, such as a file in a place of its own?")],
         "proof-blind": [mark("That nothing raised proves little. What would be different in the world if the tool had run twice?"),
                         mark("Count the calls of your fake tool, and assert that it is one after the second run_tool_uses.")],

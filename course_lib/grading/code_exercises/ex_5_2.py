@@ -6,27 +6,44 @@ from ...words import mark, tr
 from ..driver import RETURNED
 from .answer import TEXTS, code_exercise, criterion, no_own_error, outcome, put, read, runs, shown, slip
 from .crashes import SAVE_HINTS, check_atomic
-from .proofs import check_proof, fault, functions
+from .proofs import RIGHT, check_proof, functions
 
 SOLUTION = functions((TEXTS / "ex_5_2_solution.py").read_text(encoding="utf-8"), "save_turn", "load_latest", "rewind_to", "_saved", "_load")
 PLAYED = SOLUTION + '''
 
 _only_reads = rewind_to
 
+
+def _cut(folder, keep):
+    for ledger in (folder / "effects.json", folder.parent / "effects.json"):
+        entries = json.loads(ledger.read_text()) if ledger.exists() else {}
+        if len(entries) > keep:
+            ledger.write_text(json.dumps(dict(list(entries.items())[:keep])))
+
+
 def rewind_to(folder, turn):
-    if _which("latest"):
-        return load_latest(folder)
-    scene = _only_reads(folder, turn)
-    if _which("ledger"):
-        for ledger in (folder / "effects.json", folder.parent / "effects.json"):
-            if ledger.exists():
-                ledger.write_text(json.dumps(dict(list(json.loads(ledger.read_text()).items())[:turn])))
-    return scene
+    return _played("rewind_to", {"read": lambda: _only_reads(folder, turn), "latest": lambda: load_latest(folder), "cut": lambda keep: _cut(folder, keep)}, turn)
 '''
+WRONG = {mark("gives the latest turn whatever it is asked for"): "latest", mark("takes the later entries out of the ledger as well"): "ledger"}
 # What else lies in such a folder; none of it is a turn, though each comes last in some order.
 STRANGERS = {"turn-099-B.json.tmp": mark("the temp file of a save that was killed"), "turn-099-B.json.4f2a9c01be77.tmp": mark("the temp file of a save that was killed"),
              "turn-099-B.json.bak": mark("somebody's copy"), "xturn-099-B.json": mark("somebody's copy"), "turn-last-B.json": mark("somebody's copy"),
              "zz-notes.json": mark("somebody's notes"), "effects.json": mark("a ledger"), "rewound-1": mark("a folder")}
+
+
+def version(fault):
+    """What a version does that has this fault; see check_proof. The other right way looks at the latest turn as well, and cuts nothing off."""
+    def rewind_to(turn):
+        if fault == "latest":
+            return (yield "latest",)
+        scene = yield "read",
+        if fault is RIGHT:
+            yield "latest",
+        if fault:
+            yield "cut", turn if fault == "ledger" else 1_000_000
+        return scene
+
+    return {"rewind_to": rewind_to}
 
 
 def scene(answer, turn, point="B"):
@@ -143,8 +160,7 @@ def thousand(answer):
 
 @criterion("proof", mark("Your test passes on a right version and fails on a wrong one."))
 def proof(answer):
-    check_proof(answer, PLAYED, fault(), {mark("gives the latest turn whatever it is asked for"): fault("latest"),
-                                          mark("takes the later entries out of the ledger as well"): fault("ledger")})
+    check_proof(answer, PLAYED, version, WRONG)
 
 
 def _gives(answer, hint, wanted, points, name, *args):
@@ -176,7 +192,7 @@ EXERCISE = code_exercise(
         "strangers": [mark("What may lie in that folder beside turns, after a kill in the middle of a save?"), mark("Go by the whole name, from its first letter to its last: turn-, digits, -A or -B, .json."), mark("re.fullmatch(r\"turn-(\\d{3,})-([AB])\\.json\", path.name)")],
         "thousand": [mark("As text, which comes first: \"1000\" or \"999\"?"), mark("Turn the digits into a number before you sort; and three digits are the least, not the most.")],
         "no-proof": [mark("The last function of the cell is yours to write; its name begins with test_."), mark("Five save_turn, one effects.json with five entries beside the folder, rewind_to(folder, 3), two asserts.")],
-        "proof-fails": [mark("Run the test yourself, in a cell below, and read which assert fails."), mark("A proof may rely only on what the three functions promise.")],
+        "proof-fails": [mark("Run the test yourself and read which assert fails."), mark("A proof may rely only on what the three functions promise.")],
         "proof-blind": [mark("Two things can go wrong in a rewind: it gives another turn, or it touches the ledger. Which assert would notice which?"),
                         mark("Read effects.json again after the rewind, from disk, and count.")],
     })

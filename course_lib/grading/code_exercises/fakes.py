@@ -23,7 +23,7 @@ class Tools:
     def times(self, name):
         return sum(1 for ran, _ in self.ran if ran == name)
 
-    def _run(self, name, input=None, *_, **__):
+    def _run(self, name, /, input):  # a tool takes its input, and nothing else
         self.wanted.append(name)
         if self.asked:
             self.asked(name)

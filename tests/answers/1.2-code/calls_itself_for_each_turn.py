@@ -1,4 +1,4 @@
-# fails: long "RecursionError"
+# fails: long "after about a thousand"
 # exercise 1.2-code
 import math
 

@@ -1,4 +1,4 @@
-# fails: point_a "'input':"
+# fails: point_a "which one it was"
 # exercise 2.2
 import json
 import os

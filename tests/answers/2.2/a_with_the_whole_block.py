@@ -1,4 +1,4 @@
-# fails: point_a "'type'"
+# fails: point_a "in another form"
 # exercise 2.2
 import json
 import os

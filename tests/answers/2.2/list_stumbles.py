@@ -1,4 +1,4 @@
-# fails: shape "AttributeError"
+# fails: shape "what Python stumbled over"
 # exercise 2.2
 import json
 import os

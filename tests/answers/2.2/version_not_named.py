@@ -1,4 +1,4 @@
-# fails: version "stands in it"
+# fails: version "is not told which version"
 # exercise 2.2
 import json
 import os

@@ -1,4 +1,4 @@
-# fails: failing_read "the disk is away"
+# fails: failing_read "went straight through reconcile"
 # exercise 3.2
 BECAUSE = {"cause": "c", "told": "b"}  # a letter for each question; they stand above this cell, and course check prints them
 

@@ -1,4 +1,4 @@
-# fails: proof "did not notice"
+# fails: proof "a version that is right"
 # exercise 6.2
 import json
 import os

@@ -1,4 +1,4 @@
-# fails: proof "before it comes to the crash point"
+# fails: proof "raised nothing in run_tool_uses"
 # exercise 6.2
 import json
 import os

@@ -45,7 +45,10 @@ def load_checkpoint(path):
 
 
 def run_loop(client, task, tools, *, path):
-    """Run the task to its end and give the final text, the state in a checkpoint at path."""
+    """Run the task to its end and give the final text, the state in a checkpoint at path.
+
+    pendingToolUse is None, or of the call under way {"id": …, "name": …, "input": …}.
+    """
     turns, tokens, messages = 0, 0, [{"role": "user", "content": task}]
     while True:
         reply = client.messages.create(messages=messages).to_dict()
