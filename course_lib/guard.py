@@ -25,7 +25,7 @@ from .storage import StorageError, read_file, reason, sweep, sync_folder, target
 from .values import decode, encode
 
 LOCK, ATTEMPTS = "run.lock", "attempts.json"
-OURS = (history.FILE, checkpoint.FILE, ledger.FILE, ATTEMPTS)  # a fresh start clears these names and no others
+OURS = (checkpoint.FILE, history.FILE, ledger.FILE, ATTEMPTS)  # a fresh start clears these names and no others
 
 
 class InUse(CourseError):
@@ -119,7 +119,7 @@ def fresh_start(folder):
     try:
         # Killed on the way, the run before is there as it was, or gone. So what only repeats another file goes first, then what decides, the newest
         # save last, and the ledgers after it: without a checkpoint one is harmless, a checkpoint without its ledger would forget what has happened.
-        for path in (folder / checkpoint.FILE, *turns.our_files(folder), folder / history.FILE, folder / ledger.FILE, folder / ATTEMPTS,
+        for path in (folder / OURS[0], *turns.our_files(folder), *(folder / name for name in OURS[1:]),
                      *broken_ledgers(folder / ledger.FILE), *broken_ledgers(folder / history.FILE)):
             _remove(path)
         current().books.clear()  # what was read of them is no more

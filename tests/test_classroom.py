@@ -352,6 +352,7 @@ def test_a_program_that_hoards_is_cut_off_and_leaves_nothing_while_the_answer_be
     handed_in("eve-4.2.py", HOARDERS[hoards])
     folder = handed_in("ada-4.2.py", CODE)
     most, over = [0, 0], threading.Event()
+    others = usage.memory_of(os.getpid())  # such as a browser that another test has left open
 
     def look():
         while not over.wait(0.02):
@@ -365,7 +366,7 @@ def test_a_program_that_hoards_is_cut_off_and_leaves_nothing_while_the_answer_be
         over.set()
         looking.join()
     assert found["ada"].outcome == CORRECT and found["eve"].outcome == INCORRECT and "took more memory or disk" in found["eve"].slip.given
-    assert most[0] < 5 * 250 << 20 and most[1] < 500 << 20
+    assert most[0] - others < 5 * 250 << 20 and most[1] < 500 << 20
     checks.rmdir()  # it is empty
 
 
