@@ -1,5 +1,5 @@
 """Tools, approvers, clients and callers that do what nobody meant: nothing is done twice, forgotten or thrown away for it."""
-import asyncio
+import contextvars
 import errno
 import io
 import os
@@ -97,21 +97,23 @@ def test_a_ledger_entry_that_could_not_be_written_is_never_another_runs(home, tm
 
 
 def test_two_runs_at_once_in_one_context_are_two_runs(home):
-    world, at_work, may_end = World(), threading.Event(), threading.Event()
+    world, at_work, may_end, ends = World(), threading.Event(), threading.Event(), []
     world.tools["note"] = Tool(lambda input: (at_work.set(), may_end.wait(60)) and "noted")
 
-    async def both():
-        first = asyncio.create_task(asyncio.to_thread(run_agent, Model(*THREE), "do it", world.tools, folder=home, approve=yes))
-        await asyncio.to_thread(at_work.wait, 60)
-        try:
-            with pytest.raises(InUse):
-                await asyncio.to_thread(run_agent, Model(*THREE), "do it", world.tools, folder=home, approve=yes)
-        finally:
-            may_end.set()
-        return await first
+    def start():
+        ends.append(run_agent(Model(*THREE), "do it", world.tools, folder=home, approve=yes))
 
     with Run(durability="kill"):
-        assert asyncio.run(both()) == "done"
+        first = threading.Thread(target=contextvars.copy_context().run, args=[start])  # as asyncio.to_thread does it
+        first.start()
+        try:
+            assert at_work.wait(60)
+            with pytest.raises(InUse):
+                contextvars.copy_context().run(start)
+        finally:
+            may_end.set()
+            first.join()
+    assert ends == ["done"]
     assert [name for name, _ in world.done] == ["look", "pay"]
 
 
