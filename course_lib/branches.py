@@ -16,7 +16,7 @@ from .keeping import keeping, way_of
 from .ledger import LedgerError, find
 from .moments import alert, current, own_run, part
 from .places import home_of, place
-from .reopen import reopen
+from .reopen import complete_turn
 from .resume import close_turn, open_ledger, reconcile
 from .scenes import kept, load_latest, rewind_to
 from .standing import effects_since, tell
@@ -70,11 +70,11 @@ def fork_from(turn, branch_name, point=None, *, folder="checkpoints", tools=None
 
 
 def _scene(turn, point, folder):
-    """The scene to go on from, made ready as a resume would."""
+    """The scene to go on from, with its last turn as the lessons' other programs leave it made whole."""
     if is_aside(home_of(folder)):
         raise BranchError(f"{home_of(folder).name} is what a rewind has left, and no branch to go on with; it can be looked at with rewind_to.")
     scene = rewind_to(turn, point, folder=folder)
-    reopen(scene, kept=True)
+    complete_turn(scene)  # the conversation is looked through by the resume that sends it
     return scene
 
 

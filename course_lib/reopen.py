@@ -11,11 +11,12 @@ from .values import same
 def reopen(scene, *, kept=False):
     """Complete a loaded checkpoint's last turn and counter, in place. kept: whether there are saves before it. Raises NotACheckpoint."""
     name, advice = ("The newest save", "go back to an earlier turn, or start over without --resume") if kept else (FILE, START_OVER)
-    _rebuild_turn(scene, name, advice)
+    complete_turn(scene, name, advice)
     _check_conversation(scene, name, advice)
 
 
-def _rebuild_turn(scene, name, advice):
+def complete_turn(scene, name="This save", advice="go back to another one"):
+    """Complete its last turn and counter alone, in place. Raises NotACheckpoint."""
     # In lesson 6's order the assistant's turn is not in messages at Point A. A result would then
     # follow no call, so the turn is made again from pendingToolUse (its text and thinking are lost).
     call = scene["pendingToolUse"]

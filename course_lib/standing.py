@@ -31,9 +31,10 @@ def effects_since(turn, point=None, *, folder="checkpoints", tools=None):
     """
     then, now = rewind_to(turn, point, folder=folder), load_latest(folder=folder)
     known, own, told = _calls(then), kept(folder).effects(folder), _told(now)
-    before = {**_inherited(folder, now), **{id: entry for id, entry in _standing(now).items() if id not in own}}
+    inherited = _inherited(folder, now)
+    before = {**inherited, **{id: entry for id, entry in _standing(now).items() if id not in own and id not in inherited}}
     done = {**told, **before, **own}
-    return [{"id": id, **done[id]} for id in _in_order([*before, *own], _calls(now), told)
+    return [{"id": id, "result": None, **done[id]} for id in _in_order([*before, *own], _calls(now), told)
             if id not in known and not says((tools or {}).get(done[id]["name"]), "read_only")]
 
 
@@ -76,8 +77,9 @@ def _on_record(branch, scene):
 
 
 def _inherited(folder, scene):
-    mine = _calls(scene)
-    return {id: entry for parent in ancestors(folder, scene) for id, entry in kept(parent).effects(parent).items() if _is(mine.get(id), entry)}
+    mine, told = _calls(scene), _standing(scene)
+    return {id: entry for parent in ancestors(folder, scene) for id, entry in kept(parent).effects(parent).items()
+            if _is(mine.get(id), entry) or told.get(id, {}).get("name") == entry["name"]}
 
 
 def _is(block, entry):

@@ -622,6 +622,14 @@ def test_a_fork_of_a_rewound_branch_keeps_what_the_note_had_named(done):
     assert "t3" in [effect["id"] for effect in effects_since(3, "B", folder=branch)]
 
 
+def test_what_a_fork_was_told_of_is_found_whole_in_the_ledger_of_its_parent(done):
+    home, world = done
+    go_back_to(2, folder=home, tools=world.tools)
+    branch = fork_from(2, "b", folder=home)
+    [effect] = effects_since(2, folder=branch)
+    assert (effect["id"], effect["result"], effect["input"]) == ("t3", "pay done", {"amount": 100})
+
+
 def test_going_back_to_the_same_turn_again_tells_only_what_is_new(done):
     home, world = done
     for _ in range(3):

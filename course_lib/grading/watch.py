@@ -25,7 +25,7 @@ def watched(path):
 
 
 def _begin(folder):
-    with suppress(OSError, AttributeError):  # no such library, no such call in it
+    with suppress(OSError, AttributeError, TypeError):  # no such library, no such call in it
         system = ctypes.CDLL(None)
         seen = system.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if seen >= 0 and system.inotify_add_watch(seen, os.fsencode(folder), WRITTEN | GONE) >= 0:
