@@ -115,7 +115,7 @@ def test_lab_opens_the_course_although_its_port_is_taken_and_a_strangers_kernel_
             assert f"http://127.0.0.1:{port}/lab/tree/{cli.LESSON}" in log.read_text()
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(20)
+            process.wait(120)
     assert process.returncode == 0 and "Traceback" not in log.read_text()
 
 
@@ -143,7 +143,7 @@ def test_lab_in_portuguese_opens_the_portuguese_landing_page_and_speaks_it_where
         assert settings[1]["fetchNews"]["default"] == "false"       # what is set for every language still holds
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(20)
+        process.wait(120)
     assert "Para encerrar, pressione Ctrl-C" in log.read_text(encoding="utf-8")
 
 
