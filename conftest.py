@@ -1,5 +1,6 @@
 """What holds for every test and every notebook: no network, no key, the same choices each time."""
 import os
+import signal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,6 +17,8 @@ _nobodys = TemporaryDirectory(prefix="course-")  # gone when the tests end
 
 
 def pytest_configure(config):
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of some shells; what the tests start would never hear of a Ctrl-C
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     cut_off(os.environ)
     os.environ["COURSE_PROGRESS"] = str(Path(_nobodys.name, "progress.json"))  # not that of whoever runs the tests
     os.environ["LANGUAGE"] = "en"       # whatever the system speaks; the Portuguese notebooks go by their folder
