@@ -1,21 +1,19 @@
 """Lesson 5: earlier saves, going back, branching off; in turn files and in a history alike."""
-import json
 import string
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from course_lib import Run, SimulatedCrash, Tool, effects_since, fork_from, go_back_to, load_latest, rewind_to, run_agent
-from course_lib import branches, checkpoint, family, history, keeping, ledger, scenes, turns
+from course_lib import branches, checkpoint, family, history, keeping, scenes, turns
 from course_lib.book import line_of, sum_of
 from course_lib.errors import CourseError
 from course_lib.moments import part
 from course_lib.places import NoSuchTurn
 from course_lib.transcript import check_transcript
 from course_lib.values import encode
-from tests.helpers import Model, World, fail_at, on_disk, read, said, scene, text, told, use, write
+from tests.helpers import Model, World, on_disk, read, said, scene, text, told, use, write
 
 WAYS = ("turns", "history")
 LOOK, NOTE, PAY = use("t1", "look", at="menu"), use("t2", "note", line="soup"), use("t3", "pay", amount=100)

@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from ...words import tr
-from ..driver import CHILD, RETURNED, Child, sandboxed
+from ..driver import CHILD, Child, sandboxed
 from ..exercise import CannotCheck
 
 NOBODIES = 1_000_000_000  # users above this number are nobody's
